@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+// The version of the library: the one place where it is written. CMake reads these three lines; programs that must
+// compile against several versions test them in the preprocessor, which is why they are macros.
+#pragma once
+
+#define KILN_VERSION_MAJOR 0
+#define KILN_VERSION_MINOR 1
+#define KILN_VERSION_PATCH 0
+
+namespace kiln {
+
+/// The version as three numbers that compare by name: major, then minor, then patch.
+struct version_number {
+  int major_part, minor_part, patch_part;
+};
+
+/// The version of the headers in use, as ordinary C++.
+inline constexpr version_number version{KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH};
+
+}  // namespace kiln
