@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSL-1.0
+# `cmake --install`: headers, the package for find_package(kiln), and kiln.pc for pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS kiln EXPORT kiln-targets FILE_SET HEADERS)
+set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/kiln)
+install(EXPORT kiln-targets NAMESPACE kiln:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/kiln-config.cmake.in kiln-config.cmake INSTALL_DESTINATION ${package_dir})
+# Header-only, so 32- and 64-bit installs are the same; before 1.0 a minor version may break its callers.
+write_basic_package_version_file(kiln-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kiln-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/kiln-config-version.cmake
+        DESTINATION ${package_dir})
+configure_file(cmake/kiln.pc.in kiln.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
