@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Plants one violation after another in a temporary tree and asks each guard to catch it; a tree without violations
+must pass. Run by CTest with -k GUARD; $CXX names the compiler."""
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+
+tools = Path(__file__).resolve().parents[2] / "tools"
+compiler = os.environ.get("CXX", "c++")
+licence = "// SPDX-License-Identifier: BSL-1.0\n"
+
+
+class planted(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        self.header("kiln/core/a.hpp", "")
+        self.header("kiln/expr/b.hpp", "#include <kiln/core/a.hpp>")
+        self.header("kiln/kiln.hpp", "#include <kiln/expr/b.hpp>")
+        for name in ("core/a", "expr/b", "kiln"):
+            self.write(f"tests/{name}.test.cpp", licence)
+
+    def write(self, name, text):
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+
+    def header(self, name, text):
+        self.write(f"include/{name}", f"{licence}#pragma once\n{text}\n")
+
+    def run_tool(self, name, *arguments):
+        return subprocess.run([sys.executable, str(tools / name), *map(str, arguments)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.root)
+
+    def passes(self, *command):
+        result = self.run_tool(*command)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def caught(self, words, *command):
+        result = self.run_tool(*command)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertIn(words, result.stdout)
+
+
+class layers(planted):
+    def check(self, words, header, text):
+        self.header(header, text)
+        self.caught(words, "layers.py", "include")
+
+    def test_layers_clean(self):
+        self.header("kiln/device/cpu/simd/c.hpp", "#include <Eigen/Core>\n#include <kiln/expr/b.hpp>")
+        self.header("kiln/k.hpp", "#include <kiln/expr/b.hpp>")
+        self.passes("layers.py", "include")
+
+    def test_layers_upward(self):
+        self.check("core stands left of expr", "kiln/core/c.hpp", "#include <kiln/expr/b.hpp>")
+
+    def test_layers_upward_behind_if(self):
+        self.check("core stands left of expr", "kiln/core/c.hpp", "#if 0\n # include <kiln/expr/b.hpp>\n#endif")
+
+    def test_layers_beside(self):
+        self.header("kiln/io/c.hpp", "")
+        self.check("data stands left of io or beside it", "kiln/data/c.hpp", "#include <kiln/io/c.hpp>")
+
+    def test_layers_device_knows_tensor(self):
+        self.header("kiln/tensor/c.hpp", "")
+        self.check("device/cpu stands left of tensor", "kiln/device/cpu/c.hpp", "#include <kiln/tensor/c.hpp>")
+
+    def test_layers_one_device_knows_the_other(self):
+        self.header("kiln/device/cuda/c.hpp", "")
+        self.check("or beside it", "kiln/device/cpu/c.hpp", "#include <kiln/device/cuda/c.hpp>")
+
+    def test_layers_cycle_in_a_folder(self):
+        self.header("kiln/core/c.hpp", "#include <kiln/core/d.hpp>")
+        self.check("cycle: kiln/core/c.hpp -> kiln/core/d.hpp -> kiln/core/c.hpp", "kiln/core/d.hpp",
+                   "#include <kiln/core/c.hpp>")
+
+    def test_layers_umbrella_of_all(self):
+        self.check("umbrella <kiln/kiln.hpp>", "kiln/tensor/c.hpp", "#include <kiln/kiln.hpp>")
+
+    def test_layers_umbrella_of_all_from_k(self):
+        self.check("umbrella <kiln/kiln.hpp>", "kiln/k.hpp", "#include <kiln/kiln.hpp>")
+
+    def test_layers_umbrella_of_own_folder(self):
+        self.header("kiln/ops/all.hpp", "")
+        self.check("umbrella of its own folder", "kiln/ops/c.hpp", "#include <kiln/ops/all.hpp>")
+
+    def test_layers_header_for_users(self):
+        self.header("kiln/nn.hpp", "")
+        self.check("which is for users", "kiln/optim/c.hpp", "#include <kiln/nn.hpp>")
+
+    def test_layers_eigen(self):
+        self.check("only device/cpu knows Eigen", "kiln/tensor/c.hpp", "#include <Eigen/Core>")
+
+    def test_layers_optional_reached(self):
+        self.header("kiln/k.hpp", "")
+        self.check("kiln/kiln.hpp reaches kiln/k.hpp", "kiln/kiln.hpp", "#include <kiln/k.hpp>")
+
+    def test_layers_no_such_header(self):
+        self.check("does not exist", "kiln/core/c.hpp", "#include <kiln/core/gone.hpp>")
+
+    def test_layers_quotes(self):
+        self.check("write <kiln/...>", "kiln/core/c.hpp", '#include "a.hpp"')
+
+    def test_layers_unknown_folder(self):
+        self.check("has no place in the order", "kiln/misc/c.hpp", "")
+
+    def test_layers_empty_tree(self):
+        self.caught("no headers", "layers.py", "tests")
+
+
+class mirror(planted):
+    def test_mirror_clean(self):
+        self.passes("mirror.py", ".")
+
+    def test_mirror_missing(self):
+        self.header("kiln/core/c.hpp", "")
+        self.caught("tests/core/c.test.cpp is missing", "mirror.py", ".")
+        self.write("tests/unmirrored.txt", "core/c.hpp: there is a reason\n")
+        self.passes("mirror.py", ".")
+
+    def test_mirror_stale_exception(self):
+        self.write("tests/unmirrored.txt", "core/a.hpp: once it had none\n")
+        self.caught("core/a.hpp needs no exception", "mirror.py", ".")
+
+    def test_mirror_exception_without_reason(self):
+        self.header("kiln/core/c.hpp", "")
+        self.write("tests/unmirrored.txt", "core/c.hpp:\n")
+        self.caught("core/c.hpp gives no reason", "mirror.py", ".")
+
+
+class form(planted):
+    def test_form_clean(self):
+        self.header("kiln/core/c.hpp", "#define KILN_VERSION_MAJOR 0\n// #define in a comment is no macro")
+        self.passes("form.py", ".")
+
+    def test_form_macro(self):
+        self.header("kiln/core/c.hpp", "  # define KILN_VERSION_X 1")
+        self.caught("core/c.hpp:3: defines the macro KILN_VERSION_X", "form.py", ".")
+
+    def test_form_using_namespace(self):
+        self.header("kiln/core/c.hpp", "using namespace std;")
+        self.caught("reaches every user", "form.py", ".")
+
+    def test_form_licence(self):
+        self.write("tests/core/c.test.cpp", "int x;\n")
+        self.caught("tests/core/c.test.cpp:1: the first line", "form.py", ".")
+
+    def test_form_pragma_once(self):
+        self.write("include/kiln/core/c.hpp", licence)
+        self.caught("`#pragma once` is missing", "form.py", ".")
+
+    def test_form_long_line(self):
+        self.header("kiln/core/c.hpp", "// " + 118 * "x")
+        self.caught("121 columns", "form.py", ".")
+
+
+class compile_fail(planted):
+    def check(self, text):
+        self.write("case.cpp", text)
+        return ("compile_fail.py", "case.cpp", compiler, "-std=c++20", "-Iinclude")
+
+    def test_compile_fail_good(self):
+        self.passes(*self.check("""\
+            // expect: give it an int
+            #ifdef EXPECT_ERROR
+            static_assert(false, "give it an int");
+            #endif
+            """))
+
+    def test_compile_fail_control_is_broken(self):
+        self.caught("does not build even without the mistake", *self.check("// expect: sentence\nint x = gone;\n"))
+
+    def test_compile_fail_mistake_compiles(self):
+        self.caught("the mistake compiles", *self.check("// expect: sentence\nint x;\n"))
+
+    def test_compile_fail_another_sentence(self):
+        self.caught("without the sentence", *self.check("""\
+            // expect: give it an int
+            #ifdef EXPECT_ERROR
+            static_assert(false, "something else");
+            #endif
+            """))
+
+    def test_compile_fail_no_sentence(self):
+        self.caught("is not `// expect: sentence`", *self.check("int x;\n"))
+
+
+class doc_blocks(planted):
+    def built(self, page):
+        """Writes the page's programs and compiles the first; its compiler's or its own output."""
+        self.write("docs/page.md", page)
+        self.header("kiln/kiln.hpp", "namespace kiln { inline int seven = 7; }")
+        self.passes("doc_blocks.py", "write", "out", "docs/page.md")
+        return subprocess.run([compiler, "-std=c++20", "-Iinclude", "out/docs_page_1.cpp", "-o", "program"],
+                              cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    page = "# Title\n\n```cpp\n#include <iostream>\n\nstd::cout << seven;\n```\n\nprints\n\n```text\n7\n```\n"
+
+    def test_doc_blocks_good(self):
+        self.assertEqual(self.built(self.page).returncode, 0)
+        self.passes("doc_blocks.py", "run", "./program", "out/docs_page_1.txt")
+
+    def test_doc_blocks_program_with_main(self):
+        result = self.built("```cpp\n#include <kiln/kiln.hpp>\n\nint main() { return kiln::seven - 7; }\n```\n")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertFalse((self.root / "out/docs_page_1.txt").exists())
+
+    def test_doc_blocks_broken_code_points_to_the_page(self):
+        result = self.built(self.page.replace("seven", "eight"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("docs/page.md:6", result.stdout)
+
+    def test_doc_blocks_other_output(self):
+        self.built(self.page.replace("\n7\n", "\n8\n"))
+        self.caught("the page promises:", "doc_blocks.py", "run", "./program", "out/docs_page_1.txt")
+
+    def test_doc_blocks_failing_program(self):
+        self.built("```cpp\nreturn 3;\n```\n```text\n```\n")
+        self.caught("ended with 3", "doc_blocks.py", "run", "./program", "out/docs_page_1.txt")
+
+    def test_doc_blocks_removed_block(self):
+        self.built(self.page)
+        self.passes("doc_blocks.py", "write", "out", "docs/page.md")
+        self.write("docs/page.md", "# Nothing\n")
+        self.passes("doc_blocks.py", "write", "out", "docs/page.md")
+        self.assertEqual(list((self.root / "out").iterdir()), [])
+
+    def test_doc_blocks_not_closed(self):
+        self.write("docs/page.md", "```cpp\nint x;\n")
+        self.caught("docs/page.md:1: the block is not closed", "doc_blocks.py", "write", "out", "docs/page.md")
+
+
+class headers_alone(planted):
+    def verified(self, text):
+        self.header("kiln/core/c.hpp", text)
+        self.write("CMakeLists.txt", """\
+            cmake_minimum_required(VERSION 3.25)
+            project(planted LANGUAGES CXX)
+            add_library(headers INTERFACE)
+            target_compile_features(headers INTERFACE cxx_std_20)
+            target_sources(headers INTERFACE FILE_SET HEADERS BASE_DIRS include FILES include/kiln/core/c.hpp)
+            set_target_properties(headers PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+            """)
+        subprocess.run(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_CXX_COMPILER={compiler}"], cwd=self.root,
+                       check=True, stdout=subprocess.DEVNULL)
+        return subprocess.run(["cmake", "--build", "build", "--target", "all_verify_interface_header_sets"],
+                              cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test_headers_alone(self):
+        needs_string = "inline std::string name() { return {}; }"
+        self.assertEqual(self.verified("#include <string>\n" + needs_string).returncode, 0)
+        result = self.verified(needs_string)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("core/c.hpp:3", result.stdout)
+
+
+class two_units(planted):
+    def linked(self, text):
+        self.header("kiln/kiln.hpp", text)
+        self.write("one.cpp", "#include <kiln/kiln.hpp>\nint main() {}\n")
+        self.write("two.cpp", "#include <kiln/kiln.hpp>\n")
+        return subprocess.run([compiler, "-std=c++20", "-Iinclude", "one.cpp", "two.cpp", "-o", "program"],
+                              cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test_two_units(self):
+        self.assertEqual(self.linked("inline int seven() { return 7; }").returncode, 0)
+        result = self.linked("int seven() { return 7; }")
+        self.assertIn("multiple definition", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

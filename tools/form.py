@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Checks the outer form of headers and sources: tools/form.py PROJECT
+
+Every C++ file starts with its licence line and stays within 120 columns. Headers say `#pragma once`, define no macro but
+KILN_VERSION_*, and have no `using namespace` outside a function. A header of more than 400 lines is named, not refused.
+Prints one line per breach and exits 1 if there is any.
+"""
+import re
+import sys
+from pathlib import Path
+
+licence = "// SPDX-License-Identifier: BSL-1.0"
+folders = ("include", "tests", "examples", "benchmarks")
+macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?!KILN_VERSION_(?:MAJOR|MINOR|PATCH)\b)(\w+)")
+# At the start of a line or one scope in: a namespace, not the body of a function, is what users would inherit.
+using = re.compile(r"^\s{0,1}using\s+namespace\b")
+
+
+def check_file(file, name):
+    lines = file.read_text().splitlines()
+    if not lines or lines[0] != licence:
+        yield f"{name}:1: the first line is not `{licence}`"
+    for number, line in enumerate(lines, 1):
+        if len(line) > 120:
+            yield f"{name}:{number}: {len(line)} columns, more than 120"
+        if name.startswith("include/"):
+            if found := macro.match(line):
+                yield f"{name}:{number}: defines the macro {found[1]}; headers define none but KILN_VERSION_*"
+            if using.match(line):
+                yield f"{name}:{number}: `using namespace` in a header reaches every user"
+    if name.startswith("include/") and "#pragma once" not in lines:
+        yield f"{name}:1: `#pragma once` is missing"
+
+
+def check(project):
+    project, breaches, count = Path(project), [], 0
+    for folder in folders:
+        for file in sorted([*project.glob(f"{folder}/**/*.hpp"), *project.glob(f"{folder}/**/*.cpp")]):
+            name = str(file.relative_to(project))
+            breaches += check_file(file, name)
+            count += 1
+            length = len(file.read_text().splitlines())
+            if name.startswith("include/") and length > 400:
+                print(f"note: {name} has {length} lines; about 200 is usual")
+    return breaches if count else [f"{project}: no C++ files"]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    result = check(sys.argv[1])
+    print("\n".join(result) or "form: as agreed")
+    sys.exit(bool(result))

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Checks the include graph of a header tree: tools/layers.py include
+
+A folder may include only folders to its left in `order`, and its own. The graph of files has no cycle. Headers for
+users (those straight in kiln/, and a folder's all.hpp) are not included from inside their own folder; nothing includes
+kiln.hpp, and nothing that kiln.hpp reaches is CUDA or k. Only device/cpu includes Eigen.
+Prints one line per breach and exits 1 if there is any.
+"""
+import re
+import sys
+from pathlib import Path
+
+# Left to right; names in one group do not see each other.
+order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], ["tensor"], ["autograd"], ["nn"],
+         ["optim"], ["data", "io"], ["dynamic"]]
+rank = {folder: place for place, group in enumerate(order) for folder in group}
+optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/k.hpp", "kiln/k/")  # outside kiln.hpp
+include_line = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+
+def folder_of(header):
+    """kiln/device/cpu/simd/x.hpp -> device/cpu (a subfolder is part of its layer); kiln/kiln.hpp -> "" (for users)."""
+    folder = "/".join(header.split("/")[1:-1])
+    return next((layer for layer in rank if f"{folder}/".startswith(f"{layer}/")), folder)
+
+
+def includes(text):
+    """(quote, path, line) of each include; those behind #if count too."""
+    for found in include_line.finditer(text):
+        yield found[1], found[2], text.count("\n", 0, found.start()) + 1
+
+
+def breaches_of_line(header, quote, path, known):
+    """What is wrong with one include, in words."""
+    here, there = folder_of(header), folder_of(path)
+    if re.match(r"(Eigen|unsupported/Eigen)/", path) and here != "device/cpu":
+        yield f"includes <{path}>: only device/cpu knows Eigen"
+    if quote == '"':
+        yield f'includes "{path}": write <kiln/...>, so that it means the same from everywhere'
+    if not path.startswith("kiln/"):
+        return
+    if path not in known:
+        yield f"includes <{path}>, which does not exist"
+    elif path == "kiln/kiln.hpp":
+        yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
+    elif here and not there and here != "k":
+        yield f"includes <{path}>, which is for users: name the headers that are needed"
+    elif here == there and here and path.endswith("/all.hpp"):
+        yield f"includes <{path}>, the umbrella of its own folder"
+    elif here in rank and here != there and not (there in rank and rank[there] < rank[here]):
+        yield f"includes <{path}>: {here} stands left of {there} or beside it ({' -> '.join(map(','.join, order))})"
+
+
+def cycles(graph):
+    """Each include cycle once, as the list of its files."""
+    state, stack, found = {}, [], []
+
+    def visit(node):
+        state[node] = "open"
+        stack.append(node)
+        for target in graph[node]:
+            if state.get(target) == "open":
+                found.append(stack[stack.index(target):] + [target])
+            elif target in graph and target not in state:
+                visit(target)
+        stack.pop()
+        state[node] = "done"
+
+    for node in sorted(graph):
+        if node not in state:
+            visit(node)
+    return found
+
+
+def reached(graph, start):
+    seen, todo = set(), [start]
+    while todo:
+        node = todo.pop()
+        if node in graph and node not in seen:
+            seen.add(node)
+            todo += graph[node]
+    return seen
+
+
+def check(root):
+    texts = {str(file.relative_to(root)): file.read_text() for file in sorted(Path(root).glob("kiln/**/*.hpp"))}
+    graph = {header: [path for _, path, _ in includes(text)] for header, text in texts.items()}
+    breaches = [] if texts else [f"{root}: no headers under kiln/"]
+    for header, text in texts.items():
+        folder = folder_of(header)
+        if folder and folder != "k" and folder not in rank:
+            breaches.append(f"{header}: the folder {folder} has no place in the order of tools/layers.py")
+        for quote, path, line in includes(text):
+            breaches += [f"{header}:{line}: {words}" for words in breaches_of_line(header, quote, path, texts)]
+    breaches += ["cycle: " + " -> ".join(cycle) for cycle in cycles(graph)]
+    breaches += [f"kiln/kiln.hpp reaches {header}, which must stay optional"
+                 for header in sorted(reached(graph, "kiln/kiln.hpp")) if header.startswith(optional)]
+    return breaches
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    result = check(sys.argv[1])
+    print("\n".join(result) or "layers: in order")
+    sys.exit(bool(result))
