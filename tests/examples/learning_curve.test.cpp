@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// The learning curve of the mnist_mlp example: its table, its picture, and what it says when gnuplot is missing.
+#include "../../examples/mnist_mlp/learning_curve.hpp"
+#include "idx_files.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+using kiln_tests::scratch_directory;
+
+namespace {
+
+const std::vector<mnist::curve_point> points = {{0.5, 0.85, 0.9}, {0.25, 0.9375, 0.95}};
+
+}  // namespace
+
+TEST_CASE("draw_curve: the table has a heading and one line per epoch") {
+  const scratch_directory dir;
+  mnist::draw_curve(points, dir.path() / "curve.png");
+  CHECK(kiln_tests::slurp(dir.path() / "curve.dat") ==
+        "# epoch train_loss train_accuracy test_accuracy\n1 0.5 0.85 0.9\n2 0.25 0.9375 0.95\n");
+}
+
+TEST_CASE("draw_curve: with gnuplot the picture is a PNG, even under a name with a quote and a blank") {
+  if (!mnist::program_exists("gnuplot")) {
+    MESSAGE("skipped: gnuplot is not installed");
+    return;
+  }
+  const scratch_directory dir;
+  const auto picture = dir.path() / "it's a $(curve).png";
+  const std::string said = mnist::draw_curve(points, picture);
+  CHECK(said.find(picture.string()) != std::string::npos);
+  CHECK(kiln_tests::slurp(picture).substr(0, 4) == "\x89PNG");
+}
+
+TEST_CASE("draw_curve: without gnuplot it says so and still writes the table") {
+  const scratch_directory dir;
+  const std::string before = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  setenv("PATH", dir.path().c_str(), 1);
+  const std::string said = mnist::draw_curve(points, dir.path() / "curve.png");
+  setenv("PATH", before.c_str(), 1);
+  CHECK(said.find("gnuplot is not installed") != std::string::npos);
+  CHECK(std::filesystem::exists(dir.path() / "curve.dat"));
+}
+
+TEST_CASE("draw_curve: a place that cannot be written and a picture named .dat are io_errors") {
+  const scratch_directory dir;
+  CHECK_THROWS_AS(mnist::draw_curve(points, dir.path() / "absent" / "curve.png"), kiln::io_error);
+  CHECK_THROWS_AS(mnist::draw_curve(points, dir.path() / "curve.dat"), kiln::io_error);
+}
