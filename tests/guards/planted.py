@@ -275,5 +275,25 @@ class two_units(planted):
         self.assertIn("multiple definition", result.stdout)
 
 
+class compile_cost(unittest.TestCase):
+    def setUp(self):
+        sys.path.insert(0, str(tools))
+        import compile_cost as tool
+        self.tool = tool
+
+    def test_compile_cost_straight(self):
+        self.assertIsNone(self.tool.not_straight({"deep_1.cpp": 100, "deep_20.cpp": 290, "deep_40.cpp": 500}))
+
+    def test_compile_cost_bent(self):
+        self.assertIn("grows with depth", self.tool.not_straight({"deep_1": 100, "deep_20": 290, "deep_40": 900}))
+
+    def test_compile_cost_more(self):
+        lines = list(self.tool.compare({"a": 104, "b": 100}, {"a": 100, "b": 100}))
+        self.assertEqual([line[0] for line in lines], ["!", " "])
+
+    def test_compile_cost_not_in_the_baseline(self):
+        self.assertTrue(list(self.tool.compare({"a": 100}, {}))[0].startswith("!"))
+
+
 if __name__ == "__main__":
     unittest.main()
