@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// The two inner pieces of a matrix product: `pack_panel` brings a strip of an operand into the order in which it is
+// used, `gemm_tile` computes a tile of the result that lives in vector registers (the scheme of BLIS: Van Zee and
+// van de Geijn, ACM TOMS 41(3), 2015). Edges are padded with zeros or repeated rows, so there is one kernel only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace kiln::cpu::detail {
+
+// 32 registers hold a tile of 12 x 2 vectors with its operands, 16 registers one of 6 x 2.
+#if defined(__AVX512F__)
+inline constexpr int gemm_vector_bytes = 64, gemm_row_step = 4;
+#elif defined(__AVX__)
+inline constexpr int gemm_vector_bytes = 32, gemm_row_step = 2;
+#elif defined(__aarch64__)
+inline constexpr int gemm_vector_bytes = 16, gemm_row_step = 4;
+#else
+inline constexpr int gemm_vector_bytes = 16, gemm_row_step = 2;
+#endif
+inline constexpr int gemm_rows = 3 * gemm_row_step;  // tiles at the edge have a third or two thirds of that
+
+template <class T>
+struct gemm_vector {
+  typedef T type __attribute__((vector_size(gemm_vector_bytes)));
+  static constexpr int lanes = gemm_vector_bytes / static_cast<int>(sizeof(T));
+};
+template <class T>
+inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
+
+template <int Count, class F>
+[[gnu::always_inline]] inline void unroll(F f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, I>{}), ...);
+  }
+  (std::make_integer_sequence<int, Count>{});
+}
+
+template <class V, class T>
+[[gnu::always_inline]] inline V load_vector(const T* from) {
+  V out;
+  std::memcpy(&out, from, sizeof(V));
+  return out;
+}
+template <class V, class T>
+[[gnu::always_inline]] inline void store_vector(T* to, V value) {
+  std::memcpy(to, &value, sizeof(V));
+}
+
+// Swaps the off-diagonal blocks of size D of two rows of a matrix of vectors; all D together transpose it.
+template <int D, class V, int... E>
+[[gnu::always_inline]] inline void swap_blocks(V& upper, V& lower, std::integer_sequence<int, E...>) {
+  constexpr int lanes = sizeof...(E);
+  const V first = __builtin_shufflevector(upper, lower, ((E & D) != 0 ? lanes + E - D : E)...);
+  lower = __builtin_shufflevector(upper, lower, ((E & D) != 0 ? lanes + E : E + D)...);
+  upper = first;
+}
+template <int D, class V, std::size_t Lanes>
+[[gnu::always_inline]] inline void transpose_blocks(V (&rows)[Lanes]) {
+  constexpr int lanes = static_cast<int>(Lanes);
+  unroll<lanes>([&](auto i) __attribute__((always_inline)) {
+    if constexpr ((i & D) == 0) swap_blocks<D>(rows[i], rows[i + D], std::make_integer_sequence<int, lanes>{});
+  });
+  if constexpr (2 * D < lanes) transpose_blocks<2 * D>(rows);
+}
+
+// Elements that one panel of `depth` steps takes; its last store may run over by less than a vector.
+template <class T>
+constexpr std::int64_t panel_size(int count, std::int64_t depth) {
+  return (count * depth + 2 * gemm_vector<T>::lanes - 1) / gemm_vector<T>::lanes * gemm_vector<T>::lanes;
+}
+
+/// Writes to[p * Count + i] = from[i * across + p * along] for p < depth and i < valid, and zero for i up to Count,
+/// converted to the type that the product computes in.
+template <int Count, class T, class S>
+void pack_panel(std::int64_t depth, int valid, const S* from, std::int64_t across, std::int64_t along, T* to) {
+  if constexpr (std::is_same_v<T, S>) {
+    if (across == 1 && valid == Count) {
+      for (std::int64_t p = 0; p < depth; ++p) std::memcpy(to + p * Count, from + p * along, Count * sizeof(T));
+      return;
+    }
+    if (across == 1) {
+      const auto bytes = static_cast<std::size_t>(valid) * sizeof(T);
+      for (std::int64_t p = 0; p < depth; ++p) {
+        std::memset(to + p * Count, 0, Count * sizeof(T));
+        std::memcpy(to + p * Count, from + p * along, bytes);
+      }
+      return;
+    }
+    if (along == 1) {
+      using V = typename gemm_vector<T>::type;
+      constexpr int lanes = gemm_vector<T>::lanes;
+      const std::int64_t whole = depth - depth % lanes;
+      for (std::int64_t p = 0; p < whole; p += lanes) {
+        // Backwards, so that what a store runs over is written again, by a lower one or by the next step.
+        for (int first = (Count - 1) / lanes * lanes; first >= 0; first -= lanes) {
+          V rows[std::size_t{lanes}];
+          unroll<lanes>([&](auto i) __attribute__((always_inline)) {
+            const int row = first + i;
+            rows[i] = row < valid ? load_vector<V>(from + row * across + p) : V{};
+          });
+          transpose_blocks<1>(rows);
+          unroll<lanes>([&](auto i)
+                            __attribute__((always_inline)) { store_vector(to + (p + i) * Count + first, rows[i]); });
+        }
+      }
+      for (std::int64_t p = whole; p < depth; ++p) {
+        for (int i = 0; i < Count; ++i) to[p * Count + i] = i < valid ? from[i * across + p] : T{};
+      }
+      return;
+    }
+  }
+  for (std::int64_t p = 0; p < depth; ++p) {
+    for (int i = 0; i < Count; ++i) to[p * Count + i] = i < valid ? static_cast<T>(from[i * across + p * along]) : T{};
+  }
+}
+
+// Where a tile goes: element (i, j) to data[i * row + j * column], added to what is there or in its place.
+template <class S>
+struct gemm_target {
+  S* data;
+  std::int64_t row, column;
+  int rows, columns;  // those that exist; the tile may be larger
+  bool add;
+};
+
+/// One tile: the product of `Rows` rows of A (packed, or rows `a_row` apart that run along the product) and two vectors
+/// of columns of B (rows `b_row` apart).
+template <int Rows, bool Packed, class T, class S>
+[[gnu::noinline]] void gemm_tile(std::int64_t depth, const T* a, std::int64_t a_row, const T* b, std::int64_t b_row,
+                                 const gemm_target<S>& c) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  V sum[std::size_t{Rows}][2];
+  unroll<Rows>([&](auto i) __attribute__((always_inline)) { sum[i][0] = sum[i][1] = V{}; });
+  const auto step = [&](const T* b_at, auto value_of) __attribute__((always_inline)) {
+    const V b0 = load_vector<V>(b_at), b1 = load_vector<V>(b_at + lanes);
+    unroll<Rows>([&](auto i) __attribute__((always_inline)) {
+      const T value = value_of(i);
+      sum[i][0] += b0 * value;
+      sum[i][1] += b1 * value;
+    });
+  };
+  if constexpr (Packed) {
+    for (std::int64_t p = 0; p < depth; ++p, a += Rows, b += b_row) {
+      step(
+          b, [&](auto i) __attribute__((always_inline)) { return a[i]; });
+    }
+  } else {
+    const T* row[std::size_t{Rows}];  // rows beyond the edge repeat the last one
+    unroll<Rows>([&](auto i) __attribute__((always_inline)) { row[i] = a + (i < c.rows ? i : c.rows - 1) * a_row; });
+    for (std::int64_t p = 0; p < depth; ++p, b += b_row) {
+      step(
+          b, [&](auto i) __attribute__((always_inline)) { return row[i][p]; });
+    }
+  }
+  if constexpr (std::is_same_v<T, S>) {
+    if (c.column == 1 && c.columns == 2 * lanes) {
+      unroll<Rows>([&](auto i) __attribute__((always_inline)) {
+        if (i >= c.rows) return;
+        S* to = c.data + i * c.row;
+        store_vector(to, c.add ? load_vector<V>(to) + sum[i][0] : sum[i][0]);
+        store_vector(to + lanes, c.add ? load_vector<V>(to + lanes) + sum[i][1] : sum[i][1]);
+      });
+      return;
+    }
+  }
+  T values[std::size_t{Rows}][std::size_t{2 * lanes}];
+  unroll<Rows>([&](auto i) __attribute__((always_inline)) {
+    store_vector(values[i], sum[i][0]);
+    store_vector(values[i] + lanes, sum[i][1]);
+  });
+  const auto put = [&](int i, int j) __attribute__((always_inline)) {
+    S& to = c.data[i * c.row + j * c.column];
+    to = static_cast<S>(c.add ? static_cast<T>(to) + values[i][j] : values[i][j]);
+  };
+  if (c.column == 1) {
+    for (int i = 0; i < c.rows; ++i) {
+      for (int j = 0; j < c.columns; ++j) put(i, j);
+    }
+  } else {
+    for (int j = 0; j < c.columns; ++j) {
+      for (int i = 0; i < c.rows; ++i) put(i, j);
+    }
+  }
+}
+
+}  // namespace kiln::cpu::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+// Products with a single row: a row vector times a matrix, bound by reading the matrix once. A product with a single
+// column is the same thing transposed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <kiln/device/cpu/gemm_blocks.hpp>
+
+namespace kiln::cpu::detail {
+
+/// c[j] = sum over p of x[p] * b[p + j * b_col]: one inner product per column, four at a time.
+template <class T>
+void row_by_columns(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::int64_t end) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes, together = 4;
+  const std::int64_t whole = p.k - p.k % lanes;
+  for (std::int64_t j = begin; j < end; j += together) {
+    const int count = static_cast<int>(std::min<std::int64_t>(together, end - j));
+    const T* column[std::size_t{together}];  // those beyond the end repeat the last one
+    V sum[std::size_t{together}];
+    unroll<together>([&](auto i) __attribute__((always_inline)) {
+      column[i] = p.b + (j + (i < count ? i : count - 1)) * p.b_col;
+      sum[i] = V{};
+    });
+    for (std::int64_t q = 0; q < whole; q += lanes) {
+      const V values = load_vector<V>(x + q);
+      unroll<together>([&](auto i)
+                           __attribute__((always_inline)) { sum[i] += values * load_vector<V>(column[i] + q); });
+    }
+    T rest[std::size_t{together}] = {};
+    for (std::int64_t q = whole; q < p.k; ++q) {
+      unroll<together>([&](auto i) __attribute__((always_inline)) { rest[i] += x[q] * column[i][q]; });
+    }
+    for (int i = 0; i < count; ++i) {
+      if (whole > 0) {
+        for (int half = lanes / 2; half > 0; half /= 2) {
+          for (int lane = 0; lane < half; ++lane) sum[i][lane] += sum[i][lane + half];
+        }
+        rest[i] += sum[i][0];
+      }
+      T& to = p.c[(j + i) * p.c_col];
+      to = p.add ? to + rest[i] : rest[i];
+    }
+  }
+}
+
+/// `Vectors` vectors of c from column j on: the rows of B, each times its element of x, added up in registers. Of the
+/// sums, those before `skip` are known already and not stored.
+template <int Vectors, class T>
+void row_strip(const gemm_problem<T>& p, const T* x, std::int64_t j, int skip) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  V sum[std::size_t{Vectors}];
+  unroll<Vectors>([&](auto i) __attribute__((always_inline)) { sum[i] = V{}; });
+  const T* row = p.b + j;
+  for (std::int64_t q = 0; q < p.k; ++q, row += p.b_row) {
+    unroll<Vectors>([&](auto i) __attribute__((always_inline)) { sum[i] += load_vector<V>(row + i * lanes) * x[q]; });
+  }
+  for (int i = skip; i < Vectors * lanes; ++i) {
+    T& to = p.c[(j + i) * p.c_col];
+    const T value = sum[i / lanes][i % lanes];
+    to = p.add ? to + value : value;
+  }
+}
+
+template <class T>
+void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::int64_t end) {
+  constexpr int lanes = gemm_vector<T>::lanes;
+  std::int64_t j = begin;
+  for (; j + 8 * lanes <= end; j += 8 * lanes) row_strip<8>(p, x, j, 0);
+  for (; j + lanes <= end; j += lanes) row_strip<1>(p, x, j, 0);
+  if (j == end) return;
+  if (end >= lanes) return row_strip<1>(p, x, end - lanes, static_cast<int>(j - (end - lanes)));
+  T sum[std::size_t{lanes}] = {};
+  for (std::int64_t q = 0; q < p.k; ++q) {
+    for (std::int64_t i = j; i < end; ++i) sum[i - j] += x[q] * p.b[q * p.b_row + i];
+  }
+  for (std::int64_t i = j; i < end; ++i) {
+    T& to = p.c[i * p.c_col];
+    to = p.add ? to + sum[i - j] : sum[i - j];
+  }
+}
+
+/// The product of a problem with m = 1 in which the columns or the rows of B are contiguous.
+template <class T>
+void gemm_row(const gemm_problem<T>& p) {
+  constexpr int strip = 8 * gemm_vector<T>::lanes;
+  const gemm_scratch<T> copy(p.a_col == 1 ? 0 : p.k);
+  const T* x = p.a;
+  if (p.a_col != 1) {
+    for (std::int64_t q = 0; q < p.k; ++q) copy.data()[q] = p.a[q * p.a_col];
+    x = copy.data();
+  }
+  const bool by_columns = p.b_row == 1;
+  const std::int64_t grain = strip * (1 + 65536 / (strip * p.k));  // 64 Ki elements of B: some 5 us
+  parallel_for(p.n, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (by_columns)
+      row_by_columns(p, x, begin, end);
+    else
+      row_by_rows(p, x, begin, end);
+    p.finish(0, 1, begin, end);
+  });
+}
+
+}  // namespace kiln::cpu::detail
