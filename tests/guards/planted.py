@@ -150,7 +150,13 @@ class form(planted):
 
     def test_form_licence(self):
         self.write("tests/core/c.test.cpp", "int x;\n")
-        self.caught("tests/core/c.test.cpp:1: the first line", "form.py", ".")
+        self.caught("tests/core/c.test.cpp:1: this line is not", "form.py", ".")
+
+    def test_form_licence_in_fail_comes_second(self):
+        self.write("tests/fail/c.cpp", f"// expect: sentence\n{licence}int x;\n")
+        self.passes("form.py", ".")
+        self.write("tests/fail/c.cpp", f"{licence}// expect: sentence\n")
+        self.caught("tests/fail/c.cpp:2: this line is not", "form.py", ".")
 
     def test_form_pragma_once(self):
         self.write("include/kiln/core/c.hpp", licence)
