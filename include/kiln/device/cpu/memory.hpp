@@ -34,12 +34,12 @@ namespace kiln::cpu {
 
 /// What memory_stats() reports; all sizes are in bytes and count whole blocks, not what was asked for.
 struct memory_statistics {
-  std::size_t in_use = 0;              ///< handed out and not yet freed
-  std::size_t cached = 0;              ///< kept for reuse, over all threads
-  std::size_t peak = 0;                ///< highest in_use + cached so far
-  std::size_t limit = 0;               ///< what the shared level may keep
-  std::uint64_t allocations = 0;       ///< calls of allocate()
-  std::uint64_t system_requests = 0;   ///< those that had to ask the system
+  std::size_t in_use = 0;             ///< handed out and not yet freed
+  std::size_t cached = 0;             ///< kept for reuse, over all threads
+  std::size_t peak = 0;               ///< highest in_use + cached so far
+  std::size_t limit = 0;              ///< what the shared level may keep
+  std::uint64_t allocations = 0;      ///< calls of allocate()
+  std::uint64_t system_requests = 0;  ///< those that had to ask the system
 };
 
 namespace detail {
@@ -57,9 +57,9 @@ inline constexpr bool address_sanitizer = false;
 #endif
 
 inline constexpr std::size_t huge_page = std::size_t{1} << 21;
-inline constexpr std::size_t block_alignment = 64;                     // one cache line, one AVX-512 register
+inline constexpr std::size_t block_alignment = 64;  // one cache line, one AVX-512 register
 inline constexpr std::size_t largest_block = std::size_t{1} << 62;
-inline constexpr std::size_t largest_cached = std::size_t{64} << 10;   // above this a lock costs nothing that shows
+inline constexpr std::size_t largest_cached = std::size_t{64} << 10;  // above this a lock costs nothing that shows
 
 // Block sizes: 64, 128, 192, 256, then four steps to each further power of two, so at most a quarter is wasted.
 constexpr std::size_t class_of(std::size_t bytes) {
@@ -80,10 +80,12 @@ constexpr std::size_t thread_capacity(std::size_t index) {
   return std::clamp(4 * largest_cached / class_size(index), std::size_t{4}, std::size_t{16});
 }
 
-constexpr std::size_t system_alignment(std::size_t size) { return size >= huge_page ? huge_page : block_alignment; }
+constexpr std::size_t system_alignment(std::size_t size) {
+  return size >= huge_page ? huge_page : block_alignment;
+}
 
 inline void* system_allocate(std::size_t size) noexcept {
-  void* block = ::operator new(size, std::align_val_t{system_alignment(size)}, std::nothrow);
+  void* block = ::operator new (size, std::align_val_t{system_alignment(size)}, std::nothrow);
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (block != nullptr && size >= huge_page) ::madvise(block, size, MADV_HUGEPAGE);  // advice only: may fail
 #endif
@@ -91,7 +93,7 @@ inline void* system_allocate(std::size_t size) noexcept {
 }
 inline void system_free(void* block, std::size_t size) noexcept {
   if constexpr (address_sanitizer) __asan_unpoison_memory_region(block, size);
-  ::operator delete(block, std::align_val_t{system_alignment(size)});
+  ::operator delete (block, std::align_val_t{system_alignment(size)});
 }
 
 inline std::size_t default_cache_limit() {

@@ -225,7 +225,9 @@ inline void set_num_threads(int count) {
 
 /// Which of the num_threads() threads runs the present chunk: 0 for the caller of parallel_for (and outside of it),
 /// so that an accumulator per thread can be an array.
-inline int thread_index() { return detail::place.index; }
+inline int thread_index() {
+  return detail::place.index;
+}
 
 namespace detail {
 
@@ -275,7 +277,8 @@ void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
   }
   using Plain = std::remove_reference_t<Body>;
   detail::run_region(
-      count, grain, [](void* object, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(object))(begin, end); },
+      count, grain,
+      [](void* object, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(object))(begin, end); },
       const_cast<std::remove_const_t<Plain>*>(std::addressof(body)));
 }
 
