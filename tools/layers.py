@@ -4,7 +4,7 @@
 
 A folder may include only folders to its left in `order`, and its own. The graph of files has no cycle. Headers for
 users (those straight in kiln/, and a folder's all.hpp) are not included from inside their own folder; nothing includes
-kiln.hpp, and nothing that kiln.hpp reaches is CUDA or k. Only device/cpu includes Eigen.
+kiln.hpp, and kiln.hpp reaches all headers but those of CUDA and k. Only device/cpu includes Eigen.
 Prints one line per breach and exits 1 if there is any.
 """
 import re
@@ -46,7 +46,7 @@ def breaches_of_line(header, quote, path, known):
         yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
     elif here and not there and here != "k":
         yield f"includes <{path}>, which is for users: name the headers that are needed"
-    elif here == there and here and path.endswith("/all.hpp"):
+    elif path.endswith("/all.hpp") and header.startswith(path.removesuffix("all.hpp")):
         yield f"includes <{path}>, the umbrella of its own folder"
     elif here in rank and here != there and not (there in rank and rank[there] < rank[here]):
         yield f"includes <{path}>: {here} stands left of {there} or beside it ({' -> '.join(map(','.join, order))})"
@@ -96,6 +96,10 @@ def check(root):
     breaches += ["cycle: " + " -> ".join(cycle) for cycle in cycles(graph)]
     breaches += [f"kiln/kiln.hpp reaches {header}, which must stay optional"
                  for header in sorted(reached(graph, "kiln/kiln.hpp")) if header.startswith(optional)]
+    if "kiln/kiln.hpp" in texts:
+        left_out = texts.keys() - reached(graph, "kiln/kiln.hpp")
+        breaches += [f"{header}: kiln/kiln.hpp does not reach it" for header in sorted(left_out)
+                     if not header.startswith(optional)]
     return breaches
 
 

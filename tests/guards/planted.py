@@ -55,6 +55,9 @@ class layers(planted):
 
     def test_layers_clean(self):
         self.header("kiln/device/cpu/simd/c.hpp", "#include <Eigen/Core>\n#include <kiln/expr/b.hpp>")
+        self.header("kiln/device/cpu/simd/all.hpp", "#include <kiln/device/cpu/simd/c.hpp>")
+        self.header("kiln/device/cpu/d.hpp", "#include <kiln/device/cpu/simd/all.hpp>")
+        self.header("kiln/kiln.hpp", "#include <kiln/device/cpu/d.hpp>")
         self.header("kiln/k.hpp", "#include <kiln/expr/b.hpp>")
         self.passes("layers.py", "include")
 
@@ -101,6 +104,9 @@ class layers(planted):
     def test_layers_optional_reached(self):
         self.header("kiln/k.hpp", "")
         self.check("kiln/kiln.hpp reaches kiln/k.hpp", "kiln/kiln.hpp", "#include <kiln/k.hpp>")
+
+    def test_layers_not_reached(self):
+        self.check("kiln/core/c.hpp: kiln/kiln.hpp does not reach it", "kiln/core/c.hpp", "")
 
     def test_layers_no_such_header(self):
         self.check("does not exist", "kiln/core/c.hpp", "#include <kiln/core/gone.hpp>")
