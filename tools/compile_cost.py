@@ -70,6 +70,9 @@ def main(mode, baseline_file, folder, *command):
     complaint = not_straight(counts)
     if complaint:
         return complaint
+    if not Path(baseline_file).exists():
+        print(f"not compared: no {baseline_file}; tools/compile_cost.py update writes it")
+        return skipped
     baseline = json.loads(Path(baseline_file).read_text())
     if baseline["measured with"] != current["measured with"]:
         print(f"not compared: the baseline is of {baseline['measured with']}, this is {current['measured with']}")

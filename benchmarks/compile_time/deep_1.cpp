@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
+// One expression of 1 op, forward only: the cost of an expression must grow in a straight line.
+#include <kiln/kiln.hpp>
+
+kiln::Tensor<float> f(kiln::Tensor<float> a, kiln::Tensor<float> b) {
+  return a * b;
+}

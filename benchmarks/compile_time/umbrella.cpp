@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: BSL-1.0
+// What including everything costs.
+#include <kiln/kiln.hpp>
