@@ -114,8 +114,8 @@ step torch_matmul(const float* a, const float* b, std::size_t rows, std::size_t 
 }
 
 step torch_small(const float* w, const float* x, const float* b, std::size_t n, bool backward) {
-  const auto f = [x = wrap(x, {size(n), 1})](const Tensor& w, const Tensor& b) {
-    return torch::sigmoid(torch::matmul(w, x) + b);
+  const auto f = [x = wrap(x, {size(n), 1})](const Tensor& weights, const Tensor& shift) {
+    return torch::sigmoid(torch::matmul(weights, x) + shift);
   };
   const Tensor weight = wrap(w, {size(n), size(n)}), bias = wrap(b, {size(n), 1});
   if (!backward) return value([f, weight, bias] { return f(weight, bias); });
