@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// Horizontal reductions: one value from all lanes, by halves.
+#pragma once
+
+#include <kiln/device/cpu/simd/rounding.hpp>
+
+namespace kiln::cpu {
+
+/// The lanes combined by the associative function `f` of lanes, halves first.
+template <class F, Number T, int N>
+[[gnu::always_inline]] inline T reduce(F f, lanes<T, N> a) {
+  if constexpr (N == 2) {
+    const lanes<T, N> swapped(picked<1>(a.v, a.v, std::make_integer_sequence<int, 2>{}));
+    return f(a, swapped).v[0];
+  } else {
+    return reduce(f, f(low_half(a), high_half(a)));
+  }
+}
+
+/// Sum of the lanes, pairwise; integers wrap around.
+template <Number T, int N>
+[[gnu::always_inline]] inline T reduce_add(lanes<T, N> a) {
+  return reduce([](auto x, auto y) __attribute__((always_inline)) { return x + y; }, a);
+}
+/// Product of the lanes; integers wrap around.
+template <Number T, int N>
+[[gnu::always_inline]] inline T reduce_mul(lanes<T, N> a) {
+  return reduce([](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a);
+}
+/// Least lane; a NaN if there is one.
+template <Number T, int N>
+[[gnu::always_inline]] inline T reduce_min(lanes<T, N> a) {
+  return reduce([](auto x, auto y) __attribute__((always_inline)) { return minimum(x, y); }, a);
+}
+/// Greatest lane; a NaN if there is one.
+template <Number T, int N>
+[[gnu::always_inline]] inline T reduce_max(lanes<T, N> a) {
+  return reduce([](auto x, auto y) __attribute__((always_inline)) { return maximum(x, y); }, a);
+}
+/// Whether any lane is true.
+template <int N>
+[[gnu::always_inline]] inline bool reduce_any(lanes<bool, N> a) {
+  return any(a);
+}
+/// Whether every lane is true.
+template <int N>
+[[gnu::always_inline]] inline bool reduce_all(lanes<bool, N> a) {
+  return all(a);
+}
+
+}  // namespace kiln::cpu
