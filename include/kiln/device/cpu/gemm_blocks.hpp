@@ -84,9 +84,9 @@ class gemm_blocks {
   using T = gemm_compute<S>;
   static constexpr bool same = std::same_as<S, T>;
   static constexpr int width = gemm_width<T>, lanes = gemm_vector<T>::lanes;
-  static constexpr std::int64_t depth_limit = 384;  // a panel of B of this depth stays close to L1
+  static constexpr std::int64_t depth_limit = 800;  // a panel of B is then 100 KiB, read from L2
   static constexpr std::int64_t side_limit = 4080;  // rows and columns packed at a time: a multiple of every tile
-  static constexpr std::int64_t task_rows = 192;    // times the depth: a block of A that stays in L2
+  static constexpr std::int64_t task_rows = 576 / static_cast<int>(sizeof(T));  // times the depth: A's part of L2
   static constexpr std::int64_t task_columns = 4 * width;
   static constexpr std::int64_t chunk_cycles = 8192;  // about 3 us: less is not worth another thread
 
@@ -104,7 +104,7 @@ class gemm_blocks {
     const std::int64_t height = std::min(p.m, side_limit), breadth = std::min(p.n, side_limit);
     a_panel = panel_size<T>(rows, depth);
     b_panel = panel_size<T>(width, depth);
-    const gemm_scratch<T> a_memory(a_direct ? 0 : divide_up(height, rows) * a_panel);
+    const gemm_scratch<T> a_memory((a_direct ? p.m % gemm_row_step != 0 : divide_up(height, rows)) * a_panel);
     const gemm_scratch<T> b_memory((b_direct ? (p.n % width != 0) : divide_up(breadth, width)) * b_panel);
     a_packed = a_memory.data();
     b_packed = b_memory.data();
@@ -129,7 +129,7 @@ class gemm_blocks {
   // An operand used in place costs nothing: rows of A that run along the product, whole rows of B.
   static bool direct_a(const gemm_problem<S>& q) {
     // Rows a multiple of 4 KiB apart would share one set of the L1 cache.
-    return same && q.a_col == 1 && q.n <= 4 * width && q.a_row * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0;
+    return same && q.a_col == 1 && q.n <= 8 * width && q.a_row * static_cast<std::int64_t>(sizeof(T)) % 4096 != 0;
   }
   static bool direct_b(const gemm_problem<S>& q) { return same && q.b_col == 1 && q.m <= 8 * gemm_rows; }
 
@@ -160,10 +160,13 @@ class gemm_blocks {
   }
 
   void pack(const block& part, bool with_b) const {
-    // Of a B used in place only the last, narrow panel is packed, since a tile reads whole vectors.
-    const std::int64_t b_first = b_direct ? part.col + (part.col_end - part.col) / width * width : part.col;
+    // Of operands used in place only the last, narrow panel is packed, since a tile reads whole vectors and rows.
+    const std::int64_t a_rest = (part.row_end - part.row) % rows, b_rest = (part.col_end - part.col) % width;
+    const std::int64_t a_first = !a_direct ? part.row : part.row_end - (a_rest % gemm_row_step == 0 ? 0 : a_rest);
+    const std::int64_t b_first = !b_direct ? part.col : part.col_end - b_rest;
+    const std::int64_t a_count = divide_up(part.row_end - a_first, rows);
     const std::int64_t b_count = with_b ? divide_up(part.col_end - b_first, width) : 0;
-    const std::int64_t a_count = a_direct ? 0 : divide_up(part.row_end - part.row, rows);
+    if (a_count + b_count == 0) return;
     const std::int64_t grain = 1 + 4 * chunk_cycles / (width * part.depth());
     parallel_for(a_count + b_count, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -171,7 +174,7 @@ class gemm_blocks {
           const std::int64_t col = b_first + i * width;
           pack_b(col, std::min(col + width, part.col_end), part, b_packed + i * b_panel);
         } else {
-          const std::int64_t panel = i - b_count, row = part.row + panel * rows;
+          const std::int64_t panel = i - b_count, row = a_first + panel * rows;
           pack_a(row, std::min(row + rows, part.row_end), part, a_packed + panel * a_panel);
         }
       }
@@ -220,12 +223,12 @@ class gemm_blocks {
         const int valid = static_cast<int>(std::min<std::int64_t>(rows, row_end - i));
         const gemm_target<S> c{p.c + i * p.c_row + j * p.c_col, p.c_row, p.c_col, valid, columns, p.add || part.at > 0};
         if constexpr (same) {
-          if (a_direct) {
+          if (a_direct && valid % gemm_row_step == 0) {
             tile<false>(part.depth(), p.a + i * p.a_row + part.at, p.a_row, b, b_row, c);
             continue;
           }
         }
-        tile<true>(part.depth(), a_packed + (i - part.row) / rows * a_panel, 0, b, b_row, c);
+        tile<true>(part.depth(), a_packed + (a_direct ? 0 : (i - part.row) / rows * a_panel), 0, b, b_row, c);
       }
     }
   }

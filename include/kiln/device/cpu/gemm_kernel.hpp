@@ -151,11 +151,13 @@ template <int Rows, bool Packed, class T, class S>
           b, [&](auto i) __attribute__((always_inline)) { return a[i]; });
     }
   } else {
-    const T* row[std::size_t{Rows}];  // rows beyond the edge repeat the last one
-    unroll<Rows>([&](auto i) __attribute__((always_inline)) { row[i] = a + (i < c.rows ? i : c.rows - 1) * a_row; });
+    // A pointer for every few rows, the others at multiples of the stride from it: twelve would not fit the registers.
+    constexpr int groups = Rows / gemm_row_step;
+    const T* row[std::size_t{groups}];
+    unroll<groups>([&](auto i) __attribute__((always_inline)) { row[i] = a + i * gemm_row_step * a_row; });
     for (std::int64_t p = 0; p < depth; ++p, b += b_row) {
-      step(
-          b, [&](auto i) __attribute__((always_inline)) { return row[i][p]; });
+      step(b, [&](auto i) __attribute__((always_inline)) { return row[i / gemm_row_step][i % gemm_row_step * a_row]; });
+      unroll<groups>([&](auto i) __attribute__((always_inline)) { ++row[i]; });
     }
   }
   if constexpr (std::is_same_v<T, S>) {
