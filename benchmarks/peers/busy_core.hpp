@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Takes one core away for the length of a scope, as another program on the machine would: a child process that only spins.
+// Takes one core away for the length of a scope, as another program on the machine would: a child process that spins.
 #pragma once
 
 #include <atomic>

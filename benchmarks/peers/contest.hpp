@@ -9,6 +9,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +25,8 @@
 
 namespace contest {
 
-/// Memory for `count` floats, zeroed, kept until the program ends; the same name gives the same memory. Large ones sit on
-/// huge pages, as an expert would put them.
+/// Memory for `count` floats, zeroed, kept until the program ends; the same name gives the same memory. Large ones sit
+/// on huge pages, as an expert would put them.
 inline float* buffer(const std::string& name, std::size_t count) {
   static std::map<std::pair<std::string, std::size_t>, float*> all;
   float*& slot = all[{name, count}];
@@ -49,7 +50,8 @@ inline const float* random(const std::string& name, std::size_t count, float low
     for (const char c : name) state = state * 131 + static_cast<unsigned char>(c);
     std::mt19937_64 seed(state);
     state = seed();
-    for (std::size_t i = 0; i < count; ++i) {  // a linear generator: 256 MB of mt19937 would take longer than the contest
+    // A linear generator: 256 MB of mt19937 would take longer than the contest.
+    for (std::size_t i = 0; i < count; ++i) {
       state = state * 6364136223846793005U + 1442695040888963407U;
       data[i] = low + (high - low) * static_cast<float>(state >> 40) * (1.0F / 16777216.0F);
     }
@@ -82,8 +84,8 @@ inline bool agrees(const std::string& work, const digest& found) {
   return std::abs(found.size - want.size) <= near && std::abs(found.order - want.order) <= 20 * near;
 }
 
-/// Enters `peer` for `work`. `prepare()` sets it up, untimed, and gives a callable that does the work once and returns a
-/// pointer to its result of `count` floats (count 0: results are not compared, as where the work has a memory).
+/// Enters `peer` for `work`. `prepare()` sets it up, untimed, and gives a callable that does the work once and returns
+/// a pointer to its result of `count` floats (count 0: results are not compared, as where the work has a memory).
 template <class Prepare>
 void enter(const std::string& work, const std::string& peer, std::size_t count, Prepare prepare) {
   const auto run = [work, count, prepare](benchmark::State& state) {

@@ -16,7 +16,9 @@ using at::Tensor;
 Tensor wrap(const float* data, std::vector<std::int64_t> shape) {
   return torch::from_blob(const_cast<float*>(data), shape);
 }
-std::int64_t size(std::size_t n) { return static_cast<std::int64_t>(n); }
+std::int64_t size(std::size_t n) {
+  return static_cast<std::int64_t>(n);
+}
 
 /// A step that evaluates `f` without recording, into a result that lives until the next step, as `y = f()` does.
 template <class F>
@@ -47,9 +49,15 @@ step gradient(std::vector<Tensor> leaves, F f) {
 
 }  // namespace
 
-bool torch_found() { return true; }
-std::string torch_version() { return TORCH_VERSION; }
-void torch_threads(int count) { torch::set_num_threads(count); }
+bool torch_found() {
+  return true;
+}
+std::string torch_version() {
+  return TORCH_VERSION;
+}
+void torch_threads(int count) {
+  torch::set_num_threads(count);
+}
 
 step torch_map(const float* a, const float* b, const float* c, std::size_t n) {
   return value([a = wrap(a, {size(n)}), b = wrap(b, {size(n)}), c = wrap(c, {size(n)})] {
@@ -108,9 +116,8 @@ step torch_transpose_add(const float* a, const float* b, std::size_t side) {
 }
 
 step torch_matmul(const float* a, const float* b, std::size_t rows, std::size_t inner, std::size_t cols) {
-  return value([a = wrap(a, {size(rows), size(inner)}), b = wrap(b, {size(inner), size(cols)})] {
-    return torch::matmul(a, b);
-  });
+  return value(
+      [a = wrap(a, {size(rows), size(inner)}), b = wrap(b, {size(inner), size(cols)})] { return torch::matmul(a, b); });
 }
 
 step torch_small(const float* w, const float* x, const float* b, std::size_t n, bool backward) {

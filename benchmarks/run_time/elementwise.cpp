@@ -92,9 +92,8 @@ void combine_contest(std::size_t n) {
     };
   });
   if (peers::torch_found())
-    enter(work, "torch", n, [=] {
-      return peers::torch_combine(random("a", n), random("b", n), random("c", n), random("d", n), n);
-    });
+    enter(work, "torch", n,
+          [=] { return peers::torch_combine(random("a", n), random("b", n), random("c", n), random("d", n), n); });
 #if __has_include(<kiln/kiln.hpp>)
   enter(work, "kiln", n, [=] {
     return [a = peers::tensor(random("a", n), {n}), b = peers::tensor(random("b", n), {n}),
@@ -118,16 +117,14 @@ void broadcast_contest(std::size_t rows, std::size_t cols) {
       for (std::size_t r = 0; r < rows; ++r) {
         const hand::packet scale = hand::all(col[r]);
         for (std::size_t i = 0; i < cols; i += hand::width)
-          hand::store(y + r * cols + i,
-                      ei::pmul(ei::padd(hand::load(a + r * cols + i), hand::load(row + i)), scale));
+          hand::store(y + r * cols + i, ei::pmul(ei::padd(hand::load(a + r * cols + i), hand::load(row + i)), scale));
       }
       return y;
     };
   });
   if (peers::torch_found())
-    enter(work, "torch", n, [=] {
-      return peers::torch_broadcast(random("a", n), random("row", cols), random("col", rows), rows, cols);
-    });
+    enter(work, "torch", n,
+          [=] { return peers::torch_broadcast(random("a", n), random("row", cols), random("col", rows), rows, cols); });
 #if __has_include(<kiln/kiln.hpp>)
   enter(work, "kiln", n, [=] {
     return [a = peers::tensor(random("a", n), {rows, cols}), row = peers::tensor(random("row", cols), {cols}),

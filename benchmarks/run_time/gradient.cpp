@@ -32,8 +32,8 @@ struct problem {
 };
 
 problem make(std::size_t n) {
-  return {random("a", n), random("b", n), random("c", n), buffer("ga", n), buffer("gb", n), buffer("gc", n),
-          buffer("value", 1), n};
+  return {random("a", n),  random("b", n),  random("c", n),     buffer("ga", n),
+          buffer("gb", n), buffer("gc", n), buffer("value", 1), n};
 }
 
 struct map_rule {
@@ -121,7 +121,8 @@ void kiln_contest(const std::string& work, std::size_t n, F f) {
     const std::string work = "gradient/map/" + std::to_string(n);
     hand_contests<map_rule>(work, n);
     if (peers::torch_found())
-      enter(work, "torch", n, [n] { return peers::torch_map_gradient(random("a", n), random("b", n), random("c", n), n); });
+      enter(work, "torch", n,
+            [n] { return peers::torch_map_gradient(random("a", n), random("b", n), random("c", n), n); });
 #if __has_include(<kiln/kiln.hpp>)
     kiln_contest(work, n, [](const auto& a, const auto& b, const auto& c) { return relu(a * b + c) - 0.5F * tanh(a); });
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One training step of the mnist_mlp example (784-256-10, relu, cross-entropy, SGD with momentum, batch 64) on one thread
-// and on two, beside libtorch and a step written out by hand over Eigen's products (one thread).
+// One training step of the mnist_mlp example (784-256-10, relu, cross-entropy, SGD with momentum, batch 64) on one
+// thread and on two, beside libtorch and a step written out by hand over Eigen's products (one thread).
 #include "../peers/contest.hpp"
 #include "../peers/packet.hpp"
 #include "../peers/torch.hpp"
@@ -78,9 +78,14 @@ struct hand_network {
 struct kiln_network {
   kiln::Tensor<float> w1, b1, w2, b2, v1, u1, v2, u2;
   kiln_network()
-      : w1(0.05F * kiln::randn<float>({inputs, hidden})), b1(kiln::zeros<float>({hidden})),
-        w2(0.09F * kiln::randn<float>({hidden, classes})), b2(kiln::zeros<float>({classes})),
-        v1(kiln::zeros_like(w1)), u1(kiln::zeros_like(b1)), v2(kiln::zeros_like(w2)), u2(kiln::zeros_like(b2)) {
+      : w1(0.05F * kiln::randn<float>({inputs, hidden})),
+        b1(kiln::zeros<float>({hidden})),
+        w2(0.09F * kiln::randn<float>({hidden, classes})),
+        b2(kiln::zeros<float>({classes})),
+        v1(kiln::zeros_like(w1)),
+        u1(kiln::zeros_like(b1)),
+        v2(kiln::zeros_like(w2)),
+        u2(kiln::zeros_like(b2)) {
     for (auto* p : {&w1, &b1, &w2, &b2}) p->requires_grad();
   }
   kiln::Tensor<float> step(const kiln::Tensor<float>& x, const kiln::Tensor<float>& t) {

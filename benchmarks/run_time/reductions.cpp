@@ -117,9 +117,12 @@ void kiln_contests(const std::string& name, All all, Along along) {
       torch("axis0", cols, 0);
     }
 #if __has_include(<kiln/kiln.hpp>)
-  kiln_contests("sum", [](const auto& x) { return sum(x); }, [](const auto& x, int axis) { return sum(x, axis); });
-  kiln_contests("mean", [](const auto& x) { return mean(x); }, [](const auto& x, int axis) { return mean(x, axis); });
-  kiln_contests("max", [](const auto& x) { return max(x); }, [](const auto& x, int axis) { return max(x, axis); });
+  kiln_contests(
+      "sum", [](const auto& x) { return sum(x); }, [](const auto& x, int axis) { return sum(x, axis); });
+  kiln_contests(
+      "mean", [](const auto& x) { return mean(x); }, [](const auto& x, int axis) { return mean(x, axis); });
+  kiln_contests(
+      "max", [](const auto& x) { return max(x); }, [](const auto& x, int axis) { return max(x, axis); });
 #endif
   return true;
 }();

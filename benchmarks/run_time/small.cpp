@@ -24,10 +24,16 @@ using matrix10 = Eigen::Matrix<float, 10, 10>;  // by columns, so that W x adds 
 
 constexpr std::size_t n = 10;
 
-vector10 sigmoid(const vector10& z) { return 1 / (1 + (-z).exp()); }
+vector10 sigmoid(const vector10& z) {
+  return 1 / (1 + (-z).exp());
+}
 
-matrix10 weights() { return Eigen::Map<const Eigen::Matrix<float, 10, 10, Eigen::RowMajor>>(random("w", n * n)); }
-vector10 column(const char* name) { return Eigen::Map<const vector10>(random(name, n)); }
+matrix10 weights() {
+  return Eigen::Map<const Eigen::Matrix<float, 10, 10, Eigen::RowMajor>>(random("w", n * n));
+}
+vector10 column(const char* name) {
+  return Eigen::Map<const vector10>(random(name, n));
+}
 
 void layer_contests() {
   enter("small/forward", "hand", n, [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a second thread brings: a compute-bound map (1 Mi elements), softmax on [4096, 1024] and a 1024 x 1024 product, each on
-// one thread, on two, and on two while another process spins on the other core ("busy"). Names are
+// What a second thread brings: a compute-bound map (1 Mi elements), softmax on [4096, 1024] and a 1024 x 1024 product,
+// each on one thread, on two, and on two while another process spins on the other core ("busy"). Names are
 // threads/work/peer_1, peer_2, peer_busy. On a machine with more than two cores, run under taskset with two of them.
 #include "../peers/busy_core.hpp"
 #include "../peers/contest.hpp"
@@ -38,9 +38,8 @@ void torch_contests() {
   enter_thrice("map", "torch", n, [=](int threads) {
     return with(threads, peers::torch_map(random("a", n), random("b", n), random("c", n), n));
   });
-  enter_thrice("softmax", "torch", rows * cols, [=](int threads) {
-    return with(threads, peers::torch_softmax(random("x", rows * cols), rows, cols));
-  });
+  enter_thrice("softmax", "torch", rows * cols,
+               [=](int threads) { return with(threads, peers::torch_softmax(random("x", rows * cols), rows, cols)); });
   enter_thrice("product", "torch", side * side, [=](int threads) {
     return with(threads, peers::torch_matmul(random("a", side * side), random("b", side * side), side, side, side));
   });

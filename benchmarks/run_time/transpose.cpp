@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// a + transpose(b) for 4096 x 4096 beside two hand-written loops and libtorch. "hand" is the tiled loop over elements that
-// one writes first; "expert" turns squares of one packet by one packet in registers, visits them tile by tile so that each
-// cache line of b is used up before it is lost, and writes past the cache.
+// a + transpose(b) for 4096 x 4096 beside two hand-written loops and libtorch. "hand" is the tiled loop over elements
+// that one writes first; "expert" turns squares of one packet by one packet in registers, visits them tile by tile so
+// that each cache line of b is used up before it is lost, and writes past the cache.
 #include "../peers/contest.hpp"
 #include "../peers/packet.hpp"
 #include "../peers/torch.hpp"

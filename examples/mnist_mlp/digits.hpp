@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Draws handwriting-like digits, so that the example needs no download: strokes per digit, bent by a smooth random
-// warp, then slanted, turned, scaled and shifted, drawn with a random pen onto noisy 28 x 28 paper. A seed gives the same
-// digits everywhere; a byte may differ by one where sin and cos do. Entry: draw_digits; the shapes are in `glyph`.
+// warp, then slanted, turned, scaled and shifted, drawn with a random pen onto noisy 28 x 28 paper. A seed gives the
+// same digits everywhere; a byte may differ by one where sin and cos do. Entry: draw_digits; the shapes are in `glyph`.
 #pragma once
 
 #include "digit_set.hpp"
@@ -60,7 +60,8 @@ inline stroke arc(float x, float y, float rx, float ry, float from, float to, st
 inline std::vector<stroke> glyph(int digit, pen_noise& noise) {
   const bool other = noise.chance(0.4F);
   switch (digit) {
-    case 0: return {arc(.5F, .5F, noise.uniform(.22F, .36F), .46F, -80, noise.uniform(262, 290))};
+    case 0:
+      return {arc(.5F, .5F, noise.uniform(.22F, .36F), .46F, -80, noise.uniform(262, 290))};
     case 1:
       if (other) return {{{.5F, .05F}, {.5F, .95F}}};
       return {{{.3F, .28F}, {.52F, .05F}, {.52F, .95F}}};
@@ -71,18 +72,21 @@ inline std::vector<stroke> glyph(int digit, pen_noise& noise) {
       line.push_back({.83F, .92F});
       return {line};
     }
-    case 3: return {arc(.47F, .72F, .3F, .23F, 270, noise.uniform(490, 530), arc(.47F, .28F, .26F, .22F, 205, 445))};
+    case 3:
+      return {arc(.47F, .72F, .3F, .23F, 270, noise.uniform(490, 530), arc(.47F, .28F, .26F, .22F, 205, 445))};
     case 4:
       if (other) return {{{.25F, .08F}, {.2F, .55F}, {.82F, .55F}}, {{.74F, .1F}, {.68F, .95F}}};
       return {{{.62F, .06F}, {.17F, .64F}, {.86F, .64F}}, {{.62F, .06F}, {.62F, .95F}}};
     case 5:
       return {arc(.46F, .67F, .3F, .26F, 235, noise.uniform(480, 530), {{.32F, .08F}, {.28F, .46F}}),
               {{.32F, .08F}, {.8F, .08F}}};
-    case 6: return {arc(.5F, .7F, .28F, .24F, 180, 540, arc(.74F, .64F, .52F, .58F, noise.uniform(255, 268), 185))};
+    case 6:
+      return {arc(.5F, .7F, .28F, .24F, 180, 540, arc(.74F, .64F, .52F, .58F, noise.uniform(255, 268), 185))};
     case 7:
       if (other) return {{{.2F, .1F}, {.8F, .1F}, {.42F, .95F}}, {{.36F, .52F}, {.74F, .5F}}};
       return {{{.2F, .12F}, {.8F, .1F}, {.42F, .95F}}};
-    case 8: return {arc(.5F, .72F, .28F, .23F, -90, 270, arc(.5F, .27F, .23F, .21F, 90, 450))};
+    case 8:
+      return {arc(.5F, .72F, .28F, .23F, -90, 270, arc(.5F, .27F, .23F, .21F, 90, 450))};
     default:
       if (other) return {arc(.47F, .55F, .3F, .4F, 0, 110, arc(.5F, .3F, .27F, .24F, 0, 360))};
       return {arc(.5F, .32F, .26F, .25F, 0, 360), {{.76F, .3F}, {.7F, .95F}}};

@@ -38,8 +38,8 @@ class gz_file {
     errno = 0;
     file_ = gzopen(path.c_str(), "rb");
     if (file_ == nullptr)
-      throw kiln::io_error(kiln::message("read_idx: cannot open ", path, ": ", std::strerror(errno),
-                                         "; check that you may read it"));
+      throw kiln::io_error(
+          kiln::message("read_idx: cannot open ", path, ": ", std::strerror(errno), "; check that you may read it"));
   }
   gz_file(const gz_file&) = delete;
   gz_file& operator=(const gz_file&) = delete;
@@ -54,8 +54,8 @@ class gz_file {
     const char* text = gzerror(file_, &code);
     // A stream that was cut off first hands out what it has and reports the cut beside it.
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-      throw kiln::io_error(kiln::message("read_idx: ", path_, " is damaged or cut off: ",
-                                         code == Z_ERRNO ? std::strerror(errno) : text,
+      throw kiln::io_error(kiln::message("read_idx: ", path_,
+                                         " is damaged or cut off: ", code == Z_ERRNO ? std::strerror(errno) : text,
                                          "; `gzip -t` tests it; fetch it again"));
     return static_cast<std::size_t>(got);
   }
@@ -68,13 +68,20 @@ class gz_file {
 /// The name of an IDX element type; "an unknown type" for a byte that the format does not define.
 inline const char* idx_type_name(std::uint8_t type) {
   switch (type) {
-    case 0x08: return "unsigned bytes";
-    case 0x09: return "signed bytes";
-    case 0x0B: return "16-bit integers";
-    case 0x0C: return "32-bit integers";
-    case 0x0D: return "32-bit floats";
-    case 0x0E: return "64-bit floats";
-    default: return "an unknown type";
+    case 0x08:
+      return "unsigned bytes";
+    case 0x09:
+      return "signed bytes";
+    case 0x0B:
+      return "16-bit integers";
+    case 0x0C:
+      return "32-bit integers";
+    case 0x0D:
+      return "32-bit floats";
+    case 0x0E:
+      return "64-bit floats";
+    default:
+      return "an unknown type";
   }
 }
 

@@ -40,13 +40,14 @@ inline void write_curve(const std::vector<curve_point>& points, const std::files
     throw kiln::io_error(kiln::message("write_curve: cannot write ", file, "; name another place with --picture"));
 }
 
-/// Writes the points beside `picture` (same name, ending .dat) and the picture itself (PNG). Returns a sentence that says
-/// what was written, or why there is no picture. Throws kiln::io_error if the table cannot be written.
+/// Writes the points beside `picture` (same name, ending .dat) and the picture itself (PNG). Returns a sentence that
+/// says what was written, or why there is no picture. Throws kiln::io_error if the table cannot be written.
 inline std::string draw_curve(const std::vector<curve_point>& points, const std::filesystem::path& picture) {
   std::filesystem::path table = picture;
   table.replace_extension(".dat");
   if (table == picture)
-    throw kiln::io_error(kiln::message("draw_curve: ", picture, " is the name of the table; end the picture's in .png"));
+    throw kiln::io_error(
+        kiln::message("draw_curve: ", picture, " is the name of the table; end the picture's in .png"));
   write_curve(points, table);
   const std::string wrote = kiln::message("learning curve: ", table.string());
   if (!program_exists("gnuplot")) return wrote + " (no picture: gnuplot is not installed)";
@@ -58,7 +59,8 @@ inline std::string draw_curve(const std::vector<curve_point>& points, const std:
   };
   const std::string script = kiln::message(
       "set terminal pngcairo size 800,500\nset output ", quoted(picture.string()),
-      "\nset xlabel 'epoch'\nset ylabel 'loss'\nset y2label 'accuracy'\nset ytics nomirror\nset y2tics\nset yrange [0:*]\n",
+      "\nset xlabel 'epoch'\nset ylabel 'loss'\nset y2label 'accuracy'\nset ytics nomirror\nset y2tics\nset yrange "
+      "[0:*]\n",
       "set xtics 1\nset grid\nset key center right\nset xrange [0.8:", static_cast<double>(points.size()) + 0.2, "]\n",
       points.size() > 20 ? "set xtics autofreq\n" : "", "plot ", quoted(table.string()),
       " using 1:2 with linespoints title 'training loss',", " '' using 1:3 axes x1y2 with linespoints title ",

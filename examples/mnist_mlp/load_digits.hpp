@@ -59,9 +59,9 @@ inline std::optional<digit_set> find_digits(const std::filesystem::path& directo
   return read_digits(*images, *labels);
 }
 
-/// Reads the digits in `directory`: train-* to learn from and t10k-* to be judged on if both are there; if there is only
-/// one of the two, its first four fifths train and the rest tests (8,000 and 2,000 of the 10,000 of t10k-*). Throws
-/// kiln::io_error if the directory or the files are missing or damaged.
+/// Reads the digits in `directory`: train-* to learn from and t10k-* to be judged on if both are there; if there is
+/// only one of the two, its first four fifths train and the rest tests (8,000 and 2,000 of the 10,000 of t10k-*).
+/// Throws kiln::io_error if the directory or the files are missing or damaged.
 inline digit_data load_digits(const std::filesystem::path& directory) {
   constexpr const char* way_out = "; without --data the program draws digits itself";
   if (!std::filesystem::is_directory(directory))
@@ -79,9 +79,9 @@ inline digit_data load_digits(const std::filesystem::path& directory) {
     throw kiln::io_error(kiln::message("load_digits: ", directory, " has ", all.size(), " images in ", name,
                                        "-*, too few to split into training and test; at least 5 are needed"));
   auto [head, tail] = split(all, first);
-  return {std::move(head), std::move(tail),
-          kiln::message(directory.string(), ": ", name, "-*, first ", first, " train, last ", all.size() - first,
-                        " test")};
+  return {
+      std::move(head), std::move(tail),
+      kiln::message(directory.string(), ": ", name, "-*, first ", first, " train, last ", all.size() - first, " test")};
 }
 
 }  // namespace mnist

@@ -30,7 +30,8 @@ struct options {
   std::string picture = "learning_curve.png";  ///< empty: no picture
 };
 
-/// A check for CLI11: the whole text must be one number in [low, high]. The answer is the sentence to print, or nothing.
+/// A check for CLI11: the whole text must be one number in [low, high]. The answer is the sentence to print, or
+/// nothing.
 template <class Number>
 CLI::Validator number_between(Number low, Number high, const std::string& what) {
   const auto check = [low, high, what](const std::string& text) -> std::string {

@@ -62,8 +62,9 @@ class progress {
     char text[160];
     std::snprintf(text, sizeof text, "epoch %lld/%lld  %3.0f%%  loss %.4f  accuracy %.4f  %.0f samples/s",
                   static_cast<long long>(epoch_), static_cast<long long>(epochs_),
-                  samples_per_epoch_ == 0 ? 100.0
-                                          : 100.0 * static_cast<double>(samples_) / static_cast<double>(samples_per_epoch_),
+                  samples_per_epoch_ == 0
+                      ? 100.0
+                      : 100.0 * static_cast<double>(samples_) / static_cast<double>(samples_per_epoch_),
                   mean_loss(), accuracy(), rate);
     return text;
   }

@@ -17,8 +17,7 @@ double nearest_mean_accuracy(const mnist::digit_data& data) {
   for (std::size_t i = 0; i < data.train.size(); ++i) {
     const std::size_t label = data.train.labels[i];
     count[label] += 1;
-    for (std::size_t p = 0; p < mnist::image_size; ++p)
-      mean[label][p] += data.train.pixels[i * mnist::image_size + p];
+    for (std::size_t p = 0; p < mnist::image_size; ++p) mean[label][p] += data.train.pixels[i * mnist::image_size + p];
   }
   std::size_t right = 0;
   for (std::size_t i = 0; i < data.test.size(); ++i) {

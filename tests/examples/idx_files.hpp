@@ -39,7 +39,8 @@ class scratch_directory {
   }
   std::filesystem::path write_gz(const std::string& name, const std::string& bytes) const {
     gzFile file = gzopen((path_ / name).c_str(), "wb");
-    if (file == nullptr || gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == 0 || gzclose(file) != Z_OK)
+    if (file == nullptr || gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == 0 ||
+        gzclose(file) != Z_OK)
       throw std::runtime_error("cannot write " + name);
     return path_ / name;
   }

@@ -16,7 +16,8 @@ namespace {
 /// `count` images; image i has all pixels equal to i.
 std::string images(std::uint32_t count, std::uint32_t side = 28) {
   std::vector<std::uint8_t> body;
-  for (std::uint32_t i = 0; i < count; ++i) body.insert(body.end(), std::size_t{side} * side, static_cast<std::uint8_t>(i));
+  for (std::uint32_t i = 0; i < count; ++i)
+    body.insert(body.end(), std::size_t{side} * side, static_cast<std::uint8_t>(i));
   return idx_bytes({count, side, side}, body);
 }
 std::string labels(std::uint32_t count) {
@@ -33,7 +34,9 @@ std::string error_of(const std::filesystem::path& directory) {
   }
   return "";
 }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 

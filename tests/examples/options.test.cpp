@@ -20,8 +20,7 @@ outcome run(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "mnist_mlp");
   outcome result;
   std::ostringstream out, errors;
-  result.code =
-      mnist::read_options(static_cast<int>(arguments.size()), arguments.data(), result.options, out, errors);
+  result.code = mnist::read_options(static_cast<int>(arguments.size()), arguments.data(), result.options, out, errors);
   result.out = out.str();
   result.errors = errors.str();
   return result;
@@ -41,8 +40,8 @@ TEST_CASE("read_options: without arguments the defaults stand") {
 }
 
 TEST_CASE("read_options: every option arrives") {
-  const outcome r = run({"--data", "some/dir", "--epochs", "7", "--batch=32", "--lr", "1e-2", "--momentum", "0", "--seed",
-                         "18446744073709551615", "--threads", "2", "--picture", "c.png"});
+  const outcome r = run({"--data", "some/dir", "--epochs", "7", "--batch=32", "--lr", "1e-2", "--momentum", "0",
+                         "--seed", "18446744073709551615", "--threads", "2", "--picture", "c.png"});
   CHECK_FALSE(r.code.has_value());
   CHECK(r.options.data == "some/dir");
   CHECK(r.options.epochs == 7);
@@ -63,13 +62,27 @@ TEST_CASE("read_options: --help explains and ends with 0") {
 }
 
 TEST_CASE("read_options: a bad value is named in a sentence and ends with 2") {
-  const std::vector<std::vector<const char*>> bad = {
-      {"--epochs", "0"},       {"--epochs", "-3"},  {"--epochs", "five"},  {"--epochs", "2.5"},
-      {"--epochs", "3000000000000"}, {"--batch", "0"},  {"--batch", ""},       {"--batch", "12x"},
-      {"--lr", "0"},           {"--lr", "-1"},      {"--lr", "nan"},       {"--lr", "inf"},
-      {"--lr", "1e999"},       {"--lr", "0.1 "},    {"--momentum", "1"},   {"--momentum", "-0.1"},
-      {"--momentum", "nan"},   {"--seed", "-1"},    {"--seed", "18446744073709551616"},
-      {"--threads", "0"},      {"--threads", "1025"}};
+  const std::vector<std::vector<const char*>> bad = {{"--epochs", "0"},
+                                                     {"--epochs", "-3"},
+                                                     {"--epochs", "five"},
+                                                     {"--epochs", "2.5"},
+                                                     {"--epochs", "3000000000000"},
+                                                     {"--batch", "0"},
+                                                     {"--batch", ""},
+                                                     {"--batch", "12x"},
+                                                     {"--lr", "0"},
+                                                     {"--lr", "-1"},
+                                                     {"--lr", "nan"},
+                                                     {"--lr", "inf"},
+                                                     {"--lr", "1e999"},
+                                                     {"--lr", "0.1 "},
+                                                     {"--momentum", "1"},
+                                                     {"--momentum", "-0.1"},
+                                                     {"--momentum", "nan"},
+                                                     {"--seed", "-1"},
+                                                     {"--seed", "18446744073709551616"},
+                                                     {"--threads", "0"},
+                                                     {"--threads", "1025"}};
   for (const auto& arguments : bad) {
     CAPTURE(std::string(arguments[0]) + " " + arguments[1]);
     const outcome r = run(arguments);

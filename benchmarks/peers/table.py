@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Turns what the benchmarks wrote into one result file and the table of benchmarks/README.md.
+
+    table.py merge OUT.json IN.json...   one compact file: machine, versions, medians per contest and peer
+    table.py show RESULT.json            prints the table
+    table.py write RESULT.json README    replaces what stands between the README's two table marks
+    table.py compile README              the same for the compile table, with what comes on standard input
+
+A row of rows() names the contest, the peer that the target speaks of, and the target. One-thread rows compare processor
+time, which a busy neighbour disturbs least; rows about threads compare elapsed time.
+"""
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+TABLE = "<!-- table: written by scripts/bench -->", "<!-- end of table -->"
+COMPILE_TABLE = "<!-- compile table: written by scripts/bench -->", "<!-- end of compile table -->"
+
+
+@dataclass
+class Row:
+    work: str
+    contest: str  # kiln's entry is contest + "/kiln", unless `entry` names another
+    against: str = ""  # a peer of the same contest, or a full name if it holds a "/"
+    most: float = 0  # kiln's time over the reference's is at most this ...
+    least: float = 0  # ... or the reference's over kiln's at least this
+    limit: float = 0  # or kiln's time in microseconds is at most this
+    entry: str = ""
+    minus: str = ""  # time of this entry is taken off kiln's first
+    elapsed: bool = False
+
+
+def rows(gemm):
+    formula = "`relu(a*b+c) - 0.5f*tanh(a)`"
+    big = 64 << 20
+    table = [
+        Row(f"{formula}, 4 Ki", "elementwise/map/4096", "eigen", 1.05),
+        Row(f"{formula}, 256 Ki", "elementwise/map/262144", "eigen", 1.05),
+        Row(f"{formula}, 64 Mi", f"elementwise/map/{big}", "hand", 1.0),
+        Row("`a*b + c - 0.5f*d`, 256 Ki", "elementwise/combine/262144", "hand", 1.05),
+        Row("`a*b + c - 0.5f*d`, 64 Mi", f"elementwise/combine/{big}", "hand", 1.0),
+        Row(f"sum of {formula} and its three gradients, 4 Ki", "gradient/map/4096", "hand_twice", 1.1),
+        Row(f"sum of {formula} and its three gradients, 256 Ki", "gradient/map/262144", "hand_twice", 1.1),
+        Row("`(a + row) * col`, [4096,1024]", "elementwise/broadcast", "hand", 1.05),
+        Row("`sum(gelu(x*w + b))`, value and gradients, 256 Ki", "gradient/gelu/262144", "hand", limit=300),
+        Row("softmax, [4096,1024]", "rows/softmax", "eigen", 1.05),
+        Row("layer norm, [4096,1024]", "rows/layer_norm", "eigen", 1.05),
+        Row("softmax, backward beside forward", "rows/softmax_gradient", "rows/softmax/kiln", 1.5,
+            minus="rows/softmax_loss/kiln"),
+        Row("layer norm, backward beside forward", "rows/layer_norm_gradient", "rows/layer_norm/kiln", 1.5,
+            minus="rows/layer_norm_loss/kiln"),
+        Row("a user's own norm beside `layer_norm`", "rows/layer_norm", "rows/layer_norm/kiln", 1.2, entry="kiln_own"),
+    ]
+    for op in ("sum", "mean", "max"):
+        for over, text in (("all", "all"), ("rows", "each row"), ("axis0", "axis 0")):
+            table.append(Row(f"{op} over {text}, [4096,1024]", f"reductions/{op}/{over}", "hand", 1.1))
+    table.append(Row("`a + transpose(b)`, 4096²", "transpose/add", "hand", 1.1))
+    table += gemm
+    table += [
+        Row("`sigmoid(matmul(W, x) + b)`, 10×1", "small/forward", "hand", limit=0.2),
+        Row("the same with backward", "small/backward", "hand", limit=0.8),
+        Row("1-10-1 network, one SGD step, batch 1", "small/curve", "hand", limit=2),
+        Row("`mnist_mlp` step, batch 64", "mnist_step/1", "torch", least=2),
+        Row("`mnist_mlp` step, batch 64, two threads", "mnist_step/2", "torch", least=2, elapsed=True),
+    ]
+    for work in ("map", "softmax", "product"):
+        one, name = f"threads/{work}/kiln_1", {"map": formula + ", 1 Mi", "product": "product, 1024³"}.get(work, work)
+        table.append(Row(f"{name}: two threads", f"threads/{work}", one, least=1.8, entry="kiln_2", elapsed=True))
+        table.append(Row(f"{name}: two threads, other core taken", f"threads/{work}", one, 1.5, entry="kiln_busy",
+                         elapsed=True))
+    return table
+
+
+def gemm_rows(results):
+    """The products: bench_gemm names its contests itself; each is compared with the library called directly."""
+    found = []
+    for name in sorted(results):
+        contest, _, peer = name.rpartition("/")
+        if not contest.startswith("gemm/") or peer != "kiln":
+            continue
+        direct = [p for p in ("direct", "eigen", "bare") if f"{contest}/{p}" in results]
+        if direct:
+            bare = direct[0] == "bare"
+            found.append(Row(contest.removeprefix("gemm/"), contest, direct[0], 1.03 if bare else round(1 / 0.97, 3)))
+    return found
+
+
+def time_text(us):
+    for unit, size in (("s", 1e6), ("ms", 1e3), ("µs", 1.0)):
+        if us >= size:
+            return f"{us / size:.3g} {unit}"
+    return f"{us * 1e3:.3g} ns"
+
+
+def lines(data):
+    results = data["results"]
+    head = ["| work | kiln | reference | ratio | target | met | libtorch | libtorch / kiln |", "|---" * 8 + "|"]
+    body = []
+    for row in rows(gemm_rows(results)):
+        clock = "real_us" if row.elapsed else "cpu_us"
+        get = lambda name: results.get(name, {}).get(clock)
+        kiln = get(f"{row.contest}/{row.entry or 'kiln'}")
+        if kiln is not None and row.minus:
+            kiln = kiln - get(row.minus) if get(row.minus) is not None else None
+        full = row.against if "/" in row.against else f"{row.contest}/{row.against}"
+        other, torch = get(full), get(f"{row.contest}/torch")
+        ratio = None if kiln is None or other is None else kiln / other
+        if row.limit:
+            target, met = f"≤ {time_text(row.limit)}", None if kiln is None else kiln <= row.limit
+        elif row.least:
+            target, met = f"≥ {row.least:g}× faster", None if ratio is None else 1 / ratio >= row.least
+        else:
+            target, met = f"≤ {row.most:g}×", None if ratio is None else ratio <= row.most
+        show = (f"{1 / ratio:.2f}× faster" if row.least else f"{ratio:.2f}×") if ratio is not None else "–"
+        label = full if "/" in row.against else row.against
+        cells = [row.work, "–" if kiln is None else time_text(kiln),
+                 "–" if other is None else f"{label.replace('_', ' ')} {time_text(other)}", show, target,
+                 "–" if met is None else "yes" if met else "**no**", "–" if torch is None else time_text(torch),
+                 "–" if torch is None or kiln is None or row.minus else f"{torch / kiln:.3g}"]
+        body.append("| " + " | ".join(cells) + " |")
+    about = (f"{data['date']}, {data['machine']}, {data['compiler']}; "
+             f"medians of {data['repetitions']} interleaved rounds.")
+    return head + body + ["", about]
+
+
+def merge(out, files):
+    results, repetitions = {}, 0
+    for file in files:
+        with open(file) as stream:
+            for entry in json.load(stream)["benchmarks"]:
+                name = re.sub(r"/real_time(/.*)?$", "", entry["run_name"])
+                found = results.setdefault(name, {})
+                if entry.get("error_occurred"):
+                    sys.exit(f"table.py: {name}: {entry['error_message']}")
+                scale = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[entry["time_unit"]]
+                if entry.get("aggregate_name") == "median":
+                    found["cpu_us"], found["real_us"] = entry["cpu_time"] * scale, entry["real_time"] * scale
+                    repetitions = max(repetitions, entry["repetitions"])
+                elif entry.get("aggregate_name") == "cv":  # spread of the rounds, as a fraction
+                    found["spread"] = round(entry["cpu_time"], 4)
+    model = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "")
+    compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+    data = {"date": datetime.date.today().isoformat(),
+            "machine": f"{model or platform.machine()}, {os.cpu_count()} cores",
+            "compiler": compiler, "repetitions": repetitions,
+            "results": {k: v for k, v in sorted(results.items()) if "cpu_us" in v}}
+    os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
+    with open(out, "w") as stream:
+        json.dump(data, stream, indent=1)
+        stream.write("\n")
+
+
+def write(text, readme, marks):
+    begin, end = marks
+    with open(readme) as stream:
+        page = stream.read()
+    if begin not in page or end not in page:
+        sys.exit(f"table.py: {readme} lacks the lines '{begin}' and '{end}' that the table goes between")
+    with open(readme, "w") as stream:
+        stream.write(page.split(begin)[0] + begin + "\n" + text + "\n" + end + page.split(end, 1)[1])
+
+
+def load(file):
+    with open(file) as stream:
+        return json.load(stream)
+
+
+def main():
+    match sys.argv[1:]:
+        case ["merge", out, *files] if files:
+            merge(out, files)
+        case ["show", result]:
+            print("\n".join(lines(load(result))))
+        case ["write", result, readme]:
+            write("\n".join(lines(load(result))), readme, TABLE)
+        case ["compile", readme]:
+            write(sys.stdin.read().strip(), readme, COMPILE_TABLE)
+        case _:
+            sys.exit(__doc__)
+
+
+main()
