@@ -39,18 +39,27 @@ gemm_done erase_epilogue(Epilogue& epilogue) {
   }
 }
 
-// One element after the other: for products too small to be worth a tile.
+// Four elements of a row at a time: for products too small to be worth a tile.
 template <class S>
 void gemm_small(const gemm_problem<S>& p) {
   using T = gemm_compute<S>;
-  for (std::int64_t i = 0; i < p.m; ++i) {
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      T sum{};
+  for (std::int64_t j = 0; j < p.n; j += 4) {
+    const int count = static_cast<int>(std::min<std::int64_t>(4, p.n - j));
+    const S* column[4];  // those beyond the end repeat the last one
+    unroll<4>([&](auto t)
+                  __attribute__((always_inline)) { column[t] = p.b + (j + (t < count ? t : count - 1)) * p.b_col; });
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      T sum[4] = {};
+      const S* row = p.a + i * p.a_row;
       for (std::int64_t q = 0; q < p.k; ++q) {
-        sum += static_cast<T>(p.a[i * p.a_row + q * p.a_col]) * static_cast<T>(p.b[q * p.b_row + j * p.b_col]);
+        const T x = static_cast<T>(row[q * p.a_col]);
+        unroll<4>([&](int t) __attribute__((always_inline)) { sum[t] += x * static_cast<T>(column[t][q * p.b_row]); });
       }
-      S& to = p.c[i * p.c_row + j * p.c_col];
-      to = static_cast<S>(p.add ? static_cast<T>(static_cast<T>(to) + sum) : sum);
+      unroll<4>([&](int t) __attribute__((always_inline)) {
+        if (t >= count) return;
+        S& to = p.c[i * p.c_row + (j + t) * p.c_col];
+        to = static_cast<S>(p.add ? static_cast<T>(static_cast<T>(to) + sum[t]) : sum[t]);
+      });
     }
   }
   p.finish(0, p.m, 0, p.n);

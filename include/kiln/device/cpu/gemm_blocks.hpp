@@ -135,9 +135,9 @@ class gemm_blocks {
 
   // Cycles, roughly: padded tiles, packing, storing across the rows of C.
   static std::int64_t cost(const gemm_problem<S>& q) {
-    const std::int64_t tiles = divide_up(q.n, width) * round_up(q.m, gemm_row_step);
+    const std::int64_t tiles = divide_up(q.n, lanes) * round_up(q.m, gemm_row_step);
     const std::int64_t pack_a = direct_a(q) ? 0 : q.m * q.k, pack_b = direct_b(q) ? 0 : q.n * q.k;
-    return 2 * tiles * q.k + (pack_a + pack_b) * 3 / 8 + (q.c_col == 1 ? 0 : q.m * q.n);
+    return tiles * q.k + (pack_a + pack_b) * 3 / 8 + (q.c_col == 1 ? 0 : q.m * q.n);
   }
 
   static int tile_height(std::int64_t valid) {
@@ -187,7 +187,7 @@ class gemm_blocks {
                  wide = std::min(round_up(n, width), task_columns);
     // Enough tasks to go round, in the shape that packs the registers: halve the longer side.
     if (const int threads = num_threads(); threads > 1) {
-      while (divide_up(m, high) * divide_up(n, wide) < 4 * threads && (high > rows || wide > width)) {
+      while (divide_up(m, high) * divide_up(n, wide) < 16 * threads && (high > rows || wide > width)) {
         if (wide > width && (wide >= high || high <= rows))
           wide = round_up(wide / 2, width);
         else
@@ -236,13 +236,21 @@ class gemm_blocks {
   template <bool Packed>
   static void tile(std::int64_t depth, const T* a, std::int64_t a_row, const T* b, std::int64_t b_row,
                    const gemm_target<S>& c) {
+    if (c.columns > lanes)
+      sized_tile<2, Packed>(depth, a, a_row, b, b_row, c);
+    else
+      sized_tile<1, Packed>(depth, a, a_row, b, b_row, c);
+  }
+  template <int Vectors, bool Packed>
+  static void sized_tile(std::int64_t depth, const T* a, std::int64_t a_row, const T* b, std::int64_t b_row,
+                         const gemm_target<S>& c) {
     const int height = tile_height(c.rows);
     if (height == gemm_rows)
-      gemm_tile<gemm_rows, Packed>(depth, a, a_row, b, b_row, c);
+      gemm_tile<gemm_rows, Vectors, Packed>(depth, a, a_row, b, b_row, c);
     else if (height == gemm_row_step)
-      gemm_tile<gemm_row_step, Packed>(depth, a, a_row, b, b_row, c);
+      gemm_tile<gemm_row_step, Vectors, Packed>(depth, a, a_row, b, b_row, c);
     else
-      gemm_tile<2 * gemm_row_step, Packed>(depth, a, a_row, b, b_row, c);
+      gemm_tile<2 * gemm_row_step, Vectors, Packed>(depth, a, a_row, b, b_row, c);
   }
 
   gemm_problem<S> p;

@@ -4,6 +4,7 @@
 // van de Geijn, ACM TOMS 41(3), 2015). Edges are padded with zeros or repeated rows, so there is one kernel only.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,7 +36,7 @@ inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
 template <int Count, class F>
 [[gnu::always_inline]] inline void unroll(F f) {
   [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, I>{}), ...);
+    (f(I), ...);
   }
   (std::make_integer_sequence<int, Count>{});
 }
@@ -51,6 +52,17 @@ template <class V, class T>
   std::memcpy(to, &value, sizeof(V));
 }
 
+// Copies fewer than 2 * Half elements, in pieces of constant size: a call of memcpy costs more than the copy.
+template <int Half, class T>
+[[gnu::always_inline]] inline void copy_few(T* to, const T* from, int count) {
+  if ((count & Half) != 0) {
+    std::memcpy(to, from, Half * sizeof(T));
+    to += Half;
+    from += Half;
+  }
+  if constexpr (Half > 1) copy_few<Half / 2>(to, from, count);
+}
+
 // Swaps the off-diagonal blocks of size D of two rows of a matrix of vectors; all D together transpose it.
 template <int D, class V, int... E>
 [[gnu::always_inline]] inline void swap_blocks(V& upper, V& lower, std::integer_sequence<int, E...>) {
@@ -62,10 +74,24 @@ template <int D, class V, int... E>
 template <int D, class V, std::size_t Lanes>
 [[gnu::always_inline]] inline void transpose_blocks(V (&rows)[Lanes]) {
   constexpr int lanes = static_cast<int>(Lanes);
-  unroll<lanes>([&](auto i) __attribute__((always_inline)) {
-    if constexpr ((i & D) == 0) swap_blocks<D>(rows[i], rows[i + D], std::make_integer_sequence<int, lanes>{});
+  unroll<lanes>([&](int i) __attribute__((always_inline)) {
+    if ((i & D) == 0) swap_blocks<D>(rows[i], rows[i + D], std::make_integer_sequence<int, lanes>{});
   });
   if constexpr (2 * D < lanes) transpose_blocks<2 * D>(rows);
+}
+
+// to[j * to_stride + i] = from[i * from_stride + j] for a square of vectors; rows from `valid` on are zero.
+template <class T>
+[[gnu::noinline]] void transpose_square(const T* from, std::int64_t from_stride, int valid, T* to,
+                                        std::int64_t to_stride) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  V rows[std::size_t{lanes}];
+  unroll<lanes>([&](int i) __attribute__((always_inline)) {
+    rows[i] = i < valid ? load_vector<V>(from + i * from_stride) : V{};
+  });
+  transpose_blocks<1>(rows);
+  unroll<lanes>([&](int i) __attribute__((always_inline)) { store_vector(to + i * to_stride, rows[i]); });
 }
 
 // Elements that one panel of `depth` steps takes; its last store may run over by less than a vector.
@@ -84,28 +110,20 @@ void pack_panel(std::int64_t depth, int valid, const S* from, std::int64_t acros
       return;
     }
     if (across == 1) {
-      const auto bytes = static_cast<std::size_t>(valid) * sizeof(T);
+      constexpr auto half = static_cast<int>(std::bit_floor(static_cast<unsigned>(Count)));
       for (std::int64_t p = 0; p < depth; ++p) {
         std::memset(to + p * Count, 0, Count * sizeof(T));
-        std::memcpy(to + p * Count, from + p * along, bytes);
+        copy_few<half>(to + p * Count, from + p * along, valid);
       }
       return;
     }
     if (along == 1) {
-      using V = typename gemm_vector<T>::type;
       constexpr int lanes = gemm_vector<T>::lanes;
       const std::int64_t whole = depth - depth % lanes;
       for (std::int64_t p = 0; p < whole; p += lanes) {
         // Backwards, so that what a store runs over is written again, by a lower one or by the next step.
         for (int first = (Count - 1) / lanes * lanes; first >= 0; first -= lanes) {
-          V rows[std::size_t{lanes}];
-          unroll<lanes>([&](auto i) __attribute__((always_inline)) {
-            const int row = first + i;
-            rows[i] = row < valid ? load_vector<V>(from + row * across + p) : V{};
-          });
-          transpose_blocks<1>(rows);
-          unroll<lanes>([&](auto i)
-                            __attribute__((always_inline)) { store_vector(to + (p + i) * Count + first, rows[i]); });
+          transpose_square(from + first * across + p, across, valid - first, to + p * Count + first, Count);
         }
       }
       for (std::int64_t p = whole; p < depth; ++p) {
@@ -128,57 +146,19 @@ struct gemm_target {
   bool add;
 };
 
-/// One tile: the product of `Rows` rows of A (packed, or rows `a_row` apart that run along the product) and two vectors
-/// of columns of B (rows `b_row` apart).
-template <int Rows, bool Packed, class T, class S>
-[[gnu::noinline]] void gemm_tile(std::int64_t depth, const T* a, std::int64_t a_row, const T* b, std::int64_t b_row,
-                                 const gemm_target<S>& c) {
-  using V = typename gemm_vector<T>::type;
-  constexpr int lanes = gemm_vector<T>::lanes;
-  V sum[std::size_t{Rows}][2];
-  unroll<Rows>([&](auto i) __attribute__((always_inline)) { sum[i][0] = sum[i][1] = V{}; });
-  const auto step = [&](const T* b_at, auto value_of) __attribute__((always_inline)) {
-    const V b0 = load_vector<V>(b_at), b1 = load_vector<V>(b_at + lanes);
-    unroll<Rows>([&](auto i) __attribute__((always_inline)) {
-      const T value = value_of(i);
-      sum[i][0] += b0 * value;
-      sum[i][1] += b1 * value;
-    });
-  };
-  if constexpr (Packed) {
-    for (std::int64_t p = 0; p < depth; ++p, a += Rows, b += b_row) {
-      step(
-          b, [&](auto i) __attribute__((always_inline)) { return a[i]; });
-    }
-  } else {
-    // A pointer for every few rows, the others at multiples of the stride from it: twelve would not fit the registers.
-    constexpr int groups = Rows / gemm_row_step;
-    const T* row[std::size_t{groups}];
-    unroll<groups>([&](auto i) __attribute__((always_inline)) { row[i] = a + i * gemm_row_step * a_row; });
-    for (std::int64_t p = 0; p < depth; ++p, b += b_row) {
-      step(b, [&](auto i) __attribute__((always_inline)) { return row[i / gemm_row_step][i % gemm_row_step * a_row]; });
-      unroll<groups>([&](auto i) __attribute__((always_inline)) { ++row[i]; });
-    }
-  }
+// The slow way out: tiles over the edge, across the rows of C, or of a type that is not computed in.
+template <class T, class S>
+[[gnu::noinline]] void store_tile(const T* values, int width, const gemm_target<S>& c) {
   if constexpr (std::is_same_v<T, S>) {
-    if (c.column == 1 && c.columns == 2 * lanes) {
-      unroll<Rows>([&](auto i) __attribute__((always_inline)) {
-        if (i >= c.rows) return;
-        S* to = c.data + i * c.row;
-        store_vector(to, c.add ? load_vector<V>(to) + sum[i][0] : sum[i][0]);
-        store_vector(to + lanes, c.add ? load_vector<V>(to + lanes) + sum[i][1] : sum[i][1]);
-      });
+    if (c.column == 1 && !c.add) {
+      for (int i = 0; i < c.rows; ++i) copy_few<gemm_width<T>>(c.data + i * c.row, values + i * width, c.columns);
       return;
     }
   }
-  T values[std::size_t{Rows}][std::size_t{2 * lanes}];
-  unroll<Rows>([&](auto i) __attribute__((always_inline)) {
-    store_vector(values[i], sum[i][0]);
-    store_vector(values[i] + lanes, sum[i][1]);
-  });
   const auto put = [&](int i, int j) __attribute__((always_inline)) {
     S& to = c.data[i * c.row + j * c.column];
-    to = static_cast<S>(c.add ? static_cast<T>(to) + values[i][j] : values[i][j]);
+    const T value = values[i * width + j];
+    to = static_cast<S>(c.add ? static_cast<T>(to) + value : value);
   };
   if (c.column == 1) {
     for (int i = 0; i < c.rows; ++i) {
@@ -189,6 +169,47 @@ template <int Rows, bool Packed, class T, class S>
       for (int i = 0; i < c.rows; ++i) put(i, j);
     }
   }
+}
+
+/// One tile: the product of `Rows` rows of A (packed, or rows `a_row` apart that run along the product) and `Vectors`
+/// vectors of columns of B, whose rows are `b_row` apart.
+template <int Rows, int Vectors, bool Packed, class T, class S>
+[[gnu::noinline]] void gemm_tile(std::int64_t depth, const T* a, std::int64_t a_row, const T* b, std::int64_t b_row,
+                                 const gemm_target<S>& c) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes, width = Vectors * lanes;
+  // A pointer for every few rows, the others at multiples of the stride from it: twelve would not fit the registers.
+  constexpr int together = Packed ? Rows : gemm_row_step, groups = Rows / together;
+  const T* row[std::size_t{groups}];
+  unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] = a + g * together * a_row; });
+  V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
+  for (std::int64_t p = 0; p < depth; ++p, b += b_row) {
+    V columns[std::size_t{Vectors}];
+    unroll<Vectors>([&](int v) __attribute__((always_inline)) { columns[v] = load_vector<V>(b + v * lanes); });
+    unroll<Rows>([&](int i) __attribute__((always_inline)) {
+      const T value = row[i / together][i % together * (Packed ? 1 : a_row)];
+      unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[i][v] += columns[v] * value; });
+    });
+    unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] += Packed ? Rows : 1; });
+  }
+  if constexpr (std::is_same_v<T, S>) {
+    if (c.column == 1 && c.columns == width) {
+      unroll<Rows>([&](int i) __attribute__((always_inline)) {
+        if (i >= c.rows) return;
+        unroll<Vectors>([&](int v) __attribute__((always_inline)) {
+          S* to = c.data + i * c.row + v * lanes;
+          store_vector(to, c.add ? load_vector<V>(to) + sum[i][v] : sum[i][v]);
+        });
+      });
+      return;
+    }
+  }
+  T values[std::size_t{Rows * width}];
+  unroll<Rows>([&](int i) __attribute__((always_inline)) {
+    unroll<Vectors>([&](auto v)
+                        __attribute__((always_inline)) { store_vector(values + i * width + v * lanes, sum[i][v]); });
+  });
+  store_tile(values, width, c);
 }
 
 }  // namespace kiln::cpu::detail

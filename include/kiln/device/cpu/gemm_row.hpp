@@ -20,7 +20,7 @@ void row_by_columns(const gemm_problem<T>& p, const T* x, std::int64_t begin, st
     const int count = static_cast<int>(std::min<std::int64_t>(together, end - j));
     const T* column[std::size_t{together}];  // those beyond the end repeat the last one
     V sum[std::size_t{together}];
-    unroll<together>([&](auto i) __attribute__((always_inline)) {
+    unroll<together>([&](int i) __attribute__((always_inline)) {
       column[i] = p.b + (j + (i < count ? i : count - 1)) * p.b_col;
       sum[i] = V{};
     });
@@ -31,7 +31,7 @@ void row_by_columns(const gemm_problem<T>& p, const T* x, std::int64_t begin, st
     }
     T rest[std::size_t{together}] = {};
     for (std::int64_t q = whole; q < p.k; ++q) {
-      unroll<together>([&](auto i) __attribute__((always_inline)) { rest[i] += x[q] * column[i][q]; });
+      unroll<together>([&](int i) __attribute__((always_inline)) { rest[i] += x[q] * column[i][q]; });
     }
     for (int i = 0; i < count; ++i) {
       if (whole > 0) {
@@ -53,10 +53,10 @@ void row_strip(const gemm_problem<T>& p, const T* x, std::int64_t j, int skip) {
   using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes;
   V sum[std::size_t{Vectors}];
-  unroll<Vectors>([&](auto i) __attribute__((always_inline)) { sum[i] = V{}; });
+  unroll<Vectors>([&](int i) __attribute__((always_inline)) { sum[i] = V{}; });
   const T* row = p.b + j;
   for (std::int64_t q = 0; q < p.k; ++q, row += p.b_row) {
-    unroll<Vectors>([&](auto i) __attribute__((always_inline)) { sum[i] += load_vector<V>(row + i * lanes) * x[q]; });
+    unroll<Vectors>([&](int i) __attribute__((always_inline)) { sum[i] += load_vector<V>(row + i * lanes) * x[q]; });
   }
   for (int i = skip; i < Vectors * lanes; ++i) {
     T& to = p.c[(j + i) * p.c_col];

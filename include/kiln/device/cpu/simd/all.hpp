@@ -10,9 +10,11 @@
 #include <kiln/device/cpu/simd/halves.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 #include <kiln/device/cpu/simd/hyperbolic.hpp>
+#include <kiln/device/cpu/simd/inverse_trigonometric.hpp>
 #include <kiln/device/cpu/simd/lanes.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/polynomial.hpp>
 #include <kiln/device/cpu/simd/power.hpp>
 #include <kiln/device/cpu/simd/reduce.hpp>
 #include <kiln/device/cpu/simd/remainder.hpp>

@@ -46,23 +46,29 @@ template <std::floating_point T, int N>
   return lesser(lanes<T, N>(high), greater(lanes<T, N>(low), x));
 }
 
+/// e^r for |r| <= ln 2 / 2, between 0.7 and 1.42.
+template <std::floating_point T, int N>
+[[gnu::always_inline]] inline lanes<T, N> exp_of_reduced(lanes<T, N> r) {
+  const lanes<T, N> one(T(1));
+  if constexpr (sizeof(T) == 4) {
+    const auto tail = polynomial(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.5558f4p-5f, 0x1.123a6cp-7f, 0x1.6a2358p-10f);
+    return fma(r * r, tail, r) + one;
+  } else {
+    const auto tail = polynomial(r, 0x1.000000000000ap-1, 0x1.55555555554f9p-3, 0x1.55555555507f1p-5,
+                                 0x1.1111111127e85p-7, 0x1.6c16c1844adf2p-10, 0x1.a01a0129b3242p-13,
+                                 0x1.a01999ae210afp-16, 0x1.71df262fbb003p-19, 0x1.28adce2bb3e0cp-22,
+                                 0x1.ad7efcdea076bp-26);
+    return fma(r * r, tail, r) + one;
+  }
+}
+
 /// e^x.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> exp(lanes<T, N> x) {
-  using V = lanes<T, N>;
   constexpr bool single = sizeof(T) == 4;
   // Just beyond where the result is infinite, or rounds to zero.
   const auto [n, r] = reduce_by_ln2(limited(x, single ? T(-104) : T(-746), single ? T(89) : T(710)));
-  if constexpr (single) {
-    const V tail = polynomial(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.5558f4p-5f, 0x1.123a6cp-7f, 0x1.6a2358p-10f);
-    return scaled(fma(r * r, tail, r) + V(T(1)), n);
-  } else {
-    const V tail = polynomial(r, 0x1.000000000000ap-1, 0x1.55555555554f9p-3, 0x1.55555555507f1p-5,
-                              0x1.1111111127e85p-7, 0x1.6c16c1844adf2p-10, 0x1.a01a0129b3242p-13,
-                              0x1.a01999ae210afp-16, 0x1.71df262fbb003p-19, 0x1.28adce2bb3e0cp-22,
-                              0x1.ad7efcdea076bp-26);
-    return scaled(fma(r * r, tail, r) + V(T(1)), n);
-  }
+  return scaled(exp_of_reduced(r), n);
 }
 
 /// 2^x.

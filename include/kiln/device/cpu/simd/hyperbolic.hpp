@@ -10,14 +10,30 @@
 
 namespace kiln::cpu {
 
-/// Hyperbolic tangent: t / (t + 2) with t = e^(2|x|) - 1, which loses no digits near zero.
+/// (e^(2r) - 1 - 2r) / r^2 for |r| <= ln 2 / 4.
+template <int N>
+[[gnu::always_inline]] inline lanes<float, N> exp_twice_tail(lanes<float, N> r) {
+  return polynomial(r, 0x1.fffffep+0f, 0x1.5554bp+0f, 0x1.555674p-1f, 0x1.1227f6p-2f, 0x1.6bebf8p-4f);
+}
+template <int N>
+[[gnu::always_inline]] inline lanes<double, N> exp_twice_tail(lanes<double, N> r) {
+  return polynomial(r, 0x1p+1, 0x1.5555555555559p+0, 0x1.555555555553ep-1, 0x1.111111110f6aap-2, 0x1.6c16c16c1f17p-4,
+                    0x1.a01a01afe9aa7p-6, 0x1.a01a017b9319dp-8, 0x1.71ddf841f2387p-10, 0x1.27e536643d617p-12,
+                    0x1.af5ee86fea21p-15, 0x1.1ee8832e2205bp-17);
+}
+
+/// Hyperbolic tangent (s p + (s - 1)) / (s p + (s + 1)) with |x| = n ln 2 / 2 + r, s = 2^n and p = e^(2r) - 1, which
+/// loses no digits near zero.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> tanh(lanes<T, N> x) {
   using V = lanes<T, N>;
+  constexpr bool single = sizeof(T) == 4;
   // Beyond the limit the quotient rounds to 1.
-  const V size = lesser(V(sizeof(T) == 4 ? T(9.2) : T(20)), abs(x));
-  const V t = expm1_of_limited(size + size);
-  return copysign(t / (t + V(T(2))), x);
+  const V size = lesser(V(single ? T(9.2) : T(20)), abs(x));
+  const V n = nearest(size * V(single ? T(0x1.715476p+1) : T(0x1.71547652b82fep+1)));
+  const V r = fma(n, V(ln2_low<T> / T(-2)), fma(n, V(ln2_high<T> / T(-2)), size));
+  const V p = fma(r * r, exp_twice_tail(r), r + r), s = power_of_two(n), one(T(1));
+  return copysign(fma(s, p, s - one) / fma(s, p, s + one), x);
 }
 
 template <std::floating_point T, int N>

@@ -55,7 +55,12 @@ template <std::floating_point T, int N>
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> power_of_two(lanes<T, N> n) {
   using bits = typename layout<T>::bits;
-  return bits_as<T>(shift_left<layout<T>::fraction>(integer_bits(n) + lanes<bits, N>(layout<T>::bias)));
+  if constexpr (has_avx512) {
+    return through([](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); },
+                   lanes<T, N>(T(1)), n);
+  } else {
+    return bits_as<T>(shift_left<layout<T>::fraction>(integer_bits(n) + lanes<bits, N>(layout<T>::bias)));
+  }
 }
 /// p * 2^n for an integer n of at most twice the exponent's range, rounded once: results may overflow or be subnormal.
 template <std::floating_point T, int N>

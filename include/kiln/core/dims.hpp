@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+// Sizes and strides of a tensor: a short inline list of integers, and the arithmetic of shapes (broadcasting, axes,
+// element counts). Nothing here allocates.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <span>
+#include <string>
+
+#include <kiln/core/error.hpp>
+
+namespace kiln {
+
+/// The highest number of axes a tensor can have.
+inline constexpr int max_rank = 8;
+
+/// A list of at most `max_rank` integers: the sizes of a tensor, its strides, or a list of axes.
+class dims {
+ public:
+  constexpr dims() = default;
+  /// Throws shape_error for more than max_rank entries.
+  constexpr dims(std::initializer_list<std::int64_t> values) { assign(values.begin(), values.size()); }
+  explicit constexpr dims(std::span<const std::int64_t> values) { assign(values.data(), values.size()); }
+  /// `rank` entries of `value`.
+  static constexpr dims filled(int rank, std::int64_t value) {
+    dims result;
+    check_rank(static_cast<std::size_t>(rank));
+    result.rank_ = rank;
+    for (int i = 0; i < rank; ++i) result[i] = value;
+    return result;
+  }
+
+  constexpr int rank() const { return rank_; }
+  constexpr bool empty() const { return rank_ == 0; }
+  constexpr std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
+  constexpr std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
+  constexpr const std::int64_t* begin() const { return values_.data(); }
+  constexpr const std::int64_t* end() const { return values_.data() + rank_; }
+  constexpr std::int64_t back() const { return values_[static_cast<std::size_t>(rank_ - 1)]; }
+
+  constexpr void push_back(std::int64_t value) {
+    check_rank(static_cast<std::size_t>(rank_) + 1);
+    values_[static_cast<std::size_t>(rank_++)] = value;
+  }
+  constexpr void insert(int at, std::int64_t value) {
+    push_back(value);
+    for (int i = rank_ - 1; i > at; --i) std::swap((*this)[i], (*this)[i - 1]);
+  }
+  constexpr void erase(int at) {
+    for (int i = at; i + 1 < rank_; ++i) (*this)[i] = (*this)[i + 1];
+    --rank_;
+  }
+
+  friend constexpr bool operator==(const dims& a, const dims& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
+  friend std::ostream& operator<<(std::ostream& out, const dims& d) {
+    out << '[';
+    for (int i = 0; i < d.rank_; ++i) out << (i ? ", " : "") << d[i];
+    return out << ']';
+  }
+
+ private:
+  static constexpr void check_rank(std::size_t rank) {
+    if (rank > static_cast<std::size_t>(max_rank))
+      throw shape_error(message("a tensor has at most ", max_rank, " axes, got ", rank, ": reshape to fewer"));
+  }
+  constexpr void assign(const std::int64_t* values, std::size_t count) {
+    check_rank(count);
+    rank_ = static_cast<int>(count);
+    for (int i = 0; i < rank_; ++i) (*this)[i] = values[i];
+  }
+  int rank_ = 0;
+  std::array<std::int64_t, max_rank> values_{};
+};
+
+/// Number of elements. Throws shape_error if a size is negative or the product does not fit 63 bits.
+constexpr std::int64_t count(const dims& sizes) {
+  std::int64_t total = 1;
+  bool zero = false, overflow = false;
+  for (std::int64_t size : sizes) {
+    if (size < 0) throw shape_error(message("sizes ", sizes, " hold a negative number: every size must be 0 or more"));
+    zero |= size == 0;
+    if (size != 0) overflow |= __builtin_mul_overflow(total, size, &total);
+  }
+  if (zero) return 0;
+  // 2^59 elements of 8 bytes are half the address space; more cannot be meant.
+  if (overflow || total > (std::int64_t{1} << 59))
+    throw shape_error(message("sizes ", sizes, " have more elements than memory can hold: make them smaller"));
+  return total;
+}
+
+/// Row-major strides, in elements.
+constexpr dims contiguous_strides(const dims& sizes) {
+  dims strides = dims::filled(sizes.rank(), 1);
+  std::int64_t step = 1;
+  for (int i = sizes.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= std::max<std::int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+/// True if the elements lie in memory in row-major order without gaps.
+constexpr bool is_contiguous(const dims& sizes, const dims& strides) {
+  std::int64_t step = 1;
+  for (int i = sizes.rank() - 1; i >= 0; --i) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] != 1 && strides[i] != step) return false;
+    step *= sizes[i];
+  }
+  return true;
+}
+
+/// Widens `into` so that it also covers `other`, right-aligned; a size of 1 stretches.
+/// Throws shape_error naming `where`, both shapes and the rule when an axis disagrees.
+constexpr void broadcast_into(dims& into, const dims& other, const char* where = "broadcast") {
+  if (into == other) return;
+  const dims before = into;
+  while (into.rank() < other.rank()) into.insert(0, 1);
+  for (int i = 1; i <= other.rank(); ++i) {
+    std::int64_t& mine = into[into.rank() - i];
+    const std::int64_t theirs = other[other.rank() - i];
+    if (mine == theirs || theirs == 1) continue;
+    if (mine != 1)
+      throw shape_error(message(where, ": shapes ", before, " and ", other,
+                                " do not broadcast: aligned at the right, two sizes must be equal or one of them 1 "
+                                "(use unsqueeze or reshape to line the axes up)"));
+    mine = theirs;
+  }
+}
+
+/// `axis` counted from the front. Throws index_error if it is outside [-rank, rank).
+constexpr int normalize_axis(std::int64_t axis, int rank, const char* where) {
+  const std::int64_t reach = std::max(rank, 1);  // a 0-d tensor accepts 0 and -1, as in PyTorch
+  if (axis < -reach || axis >= reach)
+    throw index_error(message(where, ": axis ", axis, " is outside [", -reach, ", ", reach - 1, "] of a tensor with ",
+                              rank, " axes"));
+  return static_cast<int>(axis < 0 ? axis + reach : axis);
+}
+
+}  // namespace kiln

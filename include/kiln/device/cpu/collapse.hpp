@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fewer, longer axes: neighbours that every operand walks through in one stride become one axis. Most domains end up
+// with one axis, and the inner loop runs over all of it.
+#pragma once
+
+#include <kiln/device/cpu/task.hpp>
+
+namespace kiln::cpu {
+
+namespace detail {
+
+template <class F>
+inline void each_operand(task& job, F f) {
+  for (int k = 0; k < job.program->slots; ++k)
+    if (job.in[k].data) f(job.in[k].strides);
+  for (int r = 0; r < job.program->results; ++r)
+    if (job.out[r].data) f(job.out[r].strides);
+}
+
+inline void erase_axis(task& job, int axis) {
+  each_operand(job, [&](dims& strides) { strides.erase(axis); });
+  job.domain.erase(axis);
+  const std::uint32_t below = (1u << axis) - 1;
+  job.reduced_axes = (job.reduced_axes & below) | ((job.reduced_axes >> 1) & ~below);
+}
+
+/// One axis of size 1, contiguous for all: a single element is a row like any other.
+inline void insert_axis(task& job) {
+  each_operand(job, [](dims& strides) { strides.push_back(1); });
+  job.domain.push_back(1);
+}
+
+inline void swap_axes(task& job, int i, int j) {
+  auto swap = [&](dims& d) { std::swap(d[i], d[j]); };
+  each_operand(job, swap);
+  swap(job.domain);
+  const std::uint32_t a = job.reduced_axes >> i & 1, b = job.reduced_axes >> j & 1;
+  job.reduced_axes = (job.reduced_axes & ~(1u << i) & ~(1u << j)) | (a << j) | (b << i);
+}
+
+}  // namespace detail
+
+/// Drops axes of size 1 and merges neighbouring axes of the same kind (reduced or not) that every operand and result
+/// walks through in one stride.
+inline void collapse(task& job) {
+  for (int i = job.domain.rank() - 1; i >= 0; --i)
+    if (job.domain[i] == 1) detail::erase_axis(job, i);
+  for (int i = job.domain.rank() - 2; i >= 0; --i) {
+    if ((job.reduced_axes >> i & 1) != (job.reduced_axes >> (i + 1) & 1)) continue;
+    bool joined = true;
+    const std::int64_t size = job.domain[i + 1];
+    detail::each_operand(job, [&](const dims& strides) { joined &= strides[i] == strides[i + 1] * size; });
+    if (!joined) continue;
+    detail::each_operand(job, [&](dims& strides) { strides[i] = strides[i + 1]; });
+    job.domain[i] *= size;
+    const std::uint32_t reduced = job.reduced_axes >> i & 1;
+    detail::erase_axis(job, i + 1);
+    job.reduced_axes = (job.reduced_axes & ~(1u << i)) | (reduced << i);
+  }
+}
+
+/// Orders the axes so that the first result is written from slow to fast: sorted by its strides, stable.
+inline void order_by_result(task& job) {
+  const dims& key = job.out[0].strides;
+  for (int i = 1; i < job.domain.rank(); ++i)
+    for (int j = i; j > 0 && std::abs(key[j - 1]) < std::abs(key[j]) && key[j - 1] != 0; --j) detail::swap_axes(job, j - 1, j);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSL-1.0
+// The compiled executor: `kernel<Program, Kind, Pass>::run` executes one kernel of a constexpr tape over a strip, all
+// values in vector registers. It is the only code compiled per expression; everything around it (shapes, strides,
+// threads) is written once, in terms of `strip`. Read `run`, then `compute`.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/device/cpu/simd/all.hpp>
+#include <kiln/ops/all.hpp>
+#include <kiln/tape/roles.hpp>
+
+namespace kiln::cpu {
+
+/// What a kernel is given: pointers to the first element of each operand and result, and how many elements to do.
+struct strip {
+  const void* const* in = nullptr;         ///< per leaf slot
+  const std::int64_t* step = nullptr;      ///< per leaf slot: 1, or 0 for one value that stands for all
+  void* const* out = nullptr;              ///< per result
+  const bool* add = nullptr;               ///< per result: add to what is there
+  const std::uint64_t* scalars = nullptr;  ///< per number slot: a double or int64, as bits
+  const std::uint64_t* rows = nullptr;     ///< per reduction that an earlier pass finished: a double or int64, as bits
+  std::uint64_t* partial = nullptr;        ///< per reduction of this pass: the result so far
+  void* const* kept = nullptr;             ///< per kept value: a row of it
+  const void* const* finished = nullptr;   ///< kind `rows`: per reduction, its values for consecutive rows
+  std::int64_t count = 0;
+};
+
+/// How one number is stored in 64 bits: floating types as double, the others as int64.
+template <class T>
+constexpr std::uint64_t to_bits(T value) {
+  if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  else return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+template <class T>
+constexpr T from_bits(std::uint64_t bits) {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(std::bit_cast<double>(bits));
+  else return static_cast<T>(static_cast<std::int64_t>(bits));
+}
+
+/// Facts about a Program (a type with `tape`, `row_root`, `stores`) that all its kernels share.
+template <class Program>
+struct layout {
+  static constexpr const auto& t = Program::tape;
+  static constexpr int size = t.size();
+  static constexpr dtype compute_type_of(int i) { return kiln::compute_type(t[i].type); }
+  static constexpr tape_facts<size> facts = facts_of<size>(view(t), op_rules_table);
+  static constexpr auto kept = kept_values<size>(view(t), facts, op_rules_table, Program::row_root);
+  /// Elements per step: a full register of the widest type.
+  static constexpr int width = [] {
+    std::size_t widest = 1;
+    for (int i = 0; i < size; ++i) widest = std::max(widest, size_of(kiln::compute_type(t[i].type)));
+    return std::clamp(vector_bytes / static_cast<int>(widest), 2, 64);
+  }();
+  static constexpr int kept_count = [] {
+    int n = 0;
+    for (auto k : kept) n += k >= 0;
+    return n;
+  }();
+  static constexpr int kept_number(int i) {
+    int n = 0;
+    for (int k = 0; k < i; ++k) n += kept[static_cast<std::size_t>(k)] >= 0;
+    return n;
+  }
+  static constexpr int slots = [] {
+    int n = 0;
+    for (int i = 0; i < size; ++i)
+      if (t[i].code == opcode::leaf) n = std::max(n, t[i].slot + 1);
+    return n;
+  }();
+  /// An integer remainder throws on 0, so padding must not be 0.
+  static constexpr bool may_throw = [] {
+    for (int i = 0; i < size; ++i)
+      if (!is_floating(t[i].type) && (t[i].code == opcode_of("fmod") || t[i].code == opcode_of("remainder"))) return true;
+    return false;
+  }();
+};
+
+namespace detail {
+
+struct nothing {};
+template <int I, class V>
+struct cell {
+  V v;
+};
+template <class Types, class Numbers>
+struct cells;
+template <class Types, int... I>
+struct cells<Types, std::integer_sequence<int, I...>> : cell<I, typename Types::template at<I>>... {};
+template <int I, class V>
+[[gnu::always_inline]] inline V& value_of(cell<I, V>& c) {
+  return c.v;
+}
+
+}  // namespace detail
+
+template <class Program, kernel_kind Kind, int Pass>
+class kernel {
+  using plan = layout<Program>;
+  static constexpr const auto& t = Program::tape;
+  static constexpr int size = plan::size;
+  static constexpr int N = plan::width;
+  static constexpr auto roles =
+      roles_in<size>(view(t), plan::facts, op_rules_table, plan::kept, Kind, Pass, Program::row_root);
+  static constexpr bool delivers =
+      Kind == kernel_kind::map || Kind == kernel_kind::rows ||
+      (Kind == kernel_kind::pass && Pass == plan::facts.last_phase && !Program::row_root);
+
+  static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
+  static constexpr bool per_element(int i) { return role_of(i) == role::each || role_of(i) == role::read_back; }
+  static constexpr int reduction_of(int i) { return plan::facts.reduction[static_cast<std::size_t>(i)]; }
+  static constexpr bool reduced_here(int i) {
+    return reduction_of(i) >= 0 && (Kind == kernel_kind::pass || Kind == kernel_kind::operands) &&
+           plan::facts.phases[static_cast<std::size_t>(i)] == Pass + 1;
+  }
+  static constexpr bool keeps(int i) {
+    return Kind == kernel_kind::pass && plan::kept[static_cast<std::size_t>(i)] == Pass && role_of(i) == role::each;
+  }
+
+  template <int I>
+  using element = compute_t<element_t<t[I].type>>;
+  struct once_types {
+    template <int I>
+    using at = std::conditional_t<role_of(I) == role::once, lanes<element<I>, N>, detail::nothing>;
+  };
+  struct each_types {
+    template <int I>
+    using at = std::conditional_t<per_element(I), lanes<element<I>, N>, detail::nothing>;
+  };
+  struct sum_types {
+    template <int I>
+    using at = std::conditional_t<reduced_here(I) && Kind == kernel_kind::pass, lanes<element<I>, N>, detail::nothing>;
+  };
+  using numbers = std::make_integer_sequence<int, size>;
+  using once_values = detail::cells<once_types, numbers>;
+  using each_values = detail::cells<each_types, numbers>;
+  using sums = detail::cells<sum_types, numbers>;
+
+  static constexpr int work = [] {
+    int n = 0;
+    for (int i = 0; i < size; ++i) n += per_element(i);
+    return n;
+  }();
+  static constexpr bool reduces = [] {
+    for (int i = 0; i < size; ++i)
+      if (reduced_here(i)) return Kind == kernel_kind::pass;
+    return false;
+  }();
+  // Several sums side by side hide the latency of adding; dear loops hide it by themselves.
+  static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
+
+  // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
+  // stack. `mask` is all ones or zero, so that one loop serves every mixture of the two without a branch.
+  struct source {
+    const void* base;
+    std::int64_t mask;
+  };
+  struct state {  // left uninitialised: only what the kernel uses is written
+    explicit state(const strip& x) : s(x) {}
+    const strip& s;
+    once_values once;
+    std::array<source, static_cast<std::size_t>(plan::slots) + 1> from;
+    alignas(64) std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(plan::slots) + 1> spread;
+  };
+
+  template <int I>
+  [[gnu::always_inline]] static auto operand(state& now, each_values& v) {
+    if constexpr (per_element(I)) return detail::value_of<I>(v);
+    else return detail::value_of<I>(now.once);
+  }
+  template <int I>
+  [[gnu::always_inline]] static lanes<element<I>, N> apply_op_at(state& now, each_values& v) {
+    constexpr instruction x = t[I];
+    using Op = op_with_code<all_ops, x.code>;
+    if constexpr (x.code == opcode_of("cast")) {
+      // A cast to a half type rounds through it; the value goes on as a float.
+      if constexpr (kiln::compute_type(x.type) != x.type) return round_through<element_t<x.type>>(convert<float>(operand<x.a>(now, v)));
+      else return convert<element<I>>(operand<x.a>(now, v));
+    } else if constexpr (Op::arity == 1) {
+      return Op::value(operand<x.a>(now, v));
+    } else if constexpr (Op::arity == 2) {
+      return Op::value(operand<x.a>(now, v), operand<x.b>(now, v));
+    } else {
+      return Op::value(operand<x.a>(now, v), operand<x.b>(now, v), operand<x.c>(now, v));
+    }
+  }
+  template <class Half>
+  static lanes<float, N> round_through(lanes<float, N> v) {
+    std::array<Half, static_cast<std::size_t>(N)> kept;
+    store(kept.data(), v);
+    return load<N>(static_cast<const Half*>(kept.data()));
+  }
+
+  template <bool Tail, class S>
+  [[gnu::always_inline]] static auto fetch(const S* p, std::int64_t left) {
+    if constexpr (!Tail) {
+      return load<N>(p);
+    } else if constexpr (plan::may_throw) {
+      std::array<S, static_cast<std::size_t>(N)> padded;
+      for (int k = 0; k < N; ++k) padded[static_cast<std::size_t>(k)] = p[k < left ? k : 0];
+      return load<N>(static_cast<const S*>(padded.data()));
+    } else {
+      return load_partial<N>(p, static_cast<int>(left));
+    }
+  }
+
+  // Values that do not change along the strip.
+  template <int I>
+  [[gnu::always_inline]] static void prepare(state& now, each_values& unused) {
+    constexpr instruction x = t[I];
+    using E = element<I>;
+    if constexpr (role_of(I) == role::once) {
+      auto& v = detail::value_of<I>(now.once);
+      if constexpr (x.code == opcode::constant)
+        v = lanes<E, N>(from_bits<E>(x.literal));
+      else if constexpr (x.code == opcode::scalar)
+        v = lanes<E, N>(from_bits<E>(now.s.scalars[x.slot]));
+      else if constexpr (x.code == opcode::leaf)
+        v = lanes<E, N>(static_cast<E>(*static_cast<const element_t<x.type>*>(now.s.in[x.slot])));
+      else if constexpr (reduction_of(I) >= 0)
+        v = lanes<E, N>(from_bits<E>(now.s.rows[reduction_of(I)]));
+      else
+        v = apply_op_at<I>(now, unused);
+    } else if constexpr (x.code == opcode::leaf && role_of(I) == role::each) {
+      using S = element_t<x.type>;
+      auto& from = now.from[static_cast<std::size_t>(x.slot)];
+      from = {now.s.in[x.slot], -1};
+      if (now.s.step[x.slot] == 0 && now.s.count > 0) {
+        auto& room = now.spread[static_cast<std::size_t>(x.slot)];
+        store(reinterpret_cast<S*>(room.data()), lanes<E, N>(static_cast<E>(*static_cast<const S*>(now.s.in[x.slot]))));
+        from = {room.data(), 0};
+      }
+    }
+  }
+
+  template <bool Tail, int I>
+  [[gnu::always_inline]] static void compute(state& now, each_values& v, std::int64_t i, std::int64_t left) {
+    constexpr instruction x = t[I];
+    if constexpr (per_element(I)) {
+      auto& result = detail::value_of<I>(v);
+      if constexpr (role_of(I) == role::read_back) {
+        result = fetch<Tail>(static_cast<const element<I>*>(now.s.kept[plan::kept_number(I)]) + i, left);
+      } else if constexpr (x.code == opcode::leaf) {
+        const auto& from = now.from[static_cast<std::size_t>(x.slot)];
+        const auto* p = static_cast<const element_t<x.type>*>(from.base);
+        if constexpr (Tail) result = from.mask ? fetch<true>(p + i, left) : load<N>(p);
+        else result = load<N>(p + (i & from.mask));
+      } else if constexpr (Kind == kernel_kind::rows && reduction_of(I) >= 0) {
+        result = fetch<Tail>(static_cast<const element<I>*>(now.s.finished[reduction_of(I)]) + i, left);
+      } else {
+        result = apply_op_at<I>(now, v);
+      }
+      if constexpr (keeps(I)) put<Tail>(static_cast<element<I>*>(now.s.kept[plan::kept_number(I)]) + i, result, left);
+    }
+  }
+  template <bool Tail, class S, class V>
+  [[gnu::always_inline]] static void put(S* p, V v, std::int64_t left) {
+    if constexpr (Tail) store_partial(p, v, static_cast<int>(left));
+    else store(p, v);
+  }
+
+  template <bool Tail, int R>
+  [[gnu::always_inline]] static void deliver(state& now, each_values& v, std::int64_t i, std::int64_t left) {
+    if constexpr (delivers && t.result(R) >= 0) {
+      using S = element_t<Program::stores[static_cast<std::size_t>(R)]>;
+      S* p = static_cast<S*>(now.s.out[R]) + i;
+      auto value = convert<compute_t<S>>(operand<t.result(R)>(now, v));
+      if constexpr (!std::is_same_v<S, bool>)
+        if (now.s.add[R]) value = fetch<Tail>(static_cast<const S*>(p), left) + value;
+      put<Tail>(p, value, left);
+    }
+  }
+  template <bool Tail, int I>
+  [[gnu::always_inline]] static void reduce(state& now, each_values& v, sums& total, std::int64_t i, std::int64_t left) {
+    if constexpr (reduced_here(I)) {
+      auto value = operand<t[I].a>(now, v);
+      if constexpr (Kind == kernel_kind::operands) {
+        put<Tail>(static_cast<element<I>*>(now.s.out[reduction_of(I)]) + i, value, left);
+      } else {
+        using Op = op_with_code<all_ops, t[I].code>;
+        if constexpr (Tail) value = where(first_lanes(left), value, lanes<element<I>, N>(Op::template identity<element<I>>()));
+        detail::value_of<I>(total) = Op::combine(detail::value_of<I>(total), value);
+      }
+    }
+  }
+  static lanes<bool, N> first_lanes(std::int64_t left) {
+    std::array<bool, static_cast<std::size_t>(N)> in{};
+    for (int k = 0; k < N; ++k) in[static_cast<std::size_t>(k)] = k < left;
+    return load<N>(static_cast<const bool*>(in.data()));
+  }
+  template <int I>
+  static void start(sums& total) {
+    if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
+      using Op = op_with_code<all_ops, t[I].code>;
+      detail::value_of<I>(total) = lanes<element<I>, N>(Op::template identity<element<I>>());
+    }
+  }
+  // Partial results of strips are joined in double or int64.
+  template <int I>
+  static void finish(const strip& s, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals) {
+    if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
+      using Op = op_with_code<all_ops, t[I].code>;
+      auto total = detail::value_of<I>(totals[0]);
+      for (std::size_t u = 1; u < totals.size(); ++u) total = Op::combine(total, detail::value_of<I>(totals[u]));
+      using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
+      const auto here = lanes<wide, 2>(static_cast<wide>(Op::fold(total)));
+      std::uint64_t& bits = s.partial[reduction_of(I)];
+      std::array<wide, 2> joined;
+      store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(bits)), here));
+      bits = to_bits(joined[0]);
+    }
+  }
+
+  template <int I>
+  static void join_one(std::uint64_t* into, const std::uint64_t* other) {
+    if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
+      using Op = op_with_code<all_ops, t[I].code>;
+      using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
+      std::array<wide, 2> joined;
+      store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(into[reduction_of(I)])),
+                                       lanes<wide, 2>(from_bits<wide>(other[reduction_of(I)]))));
+      into[reduction_of(I)] = to_bits(joined[0]);
+    }
+  }
+  template <int... I>
+  static void join_all(std::uint64_t* into, const std::uint64_t* other, std::integer_sequence<int, I...>) {
+    (join_one<I>(into, other), ...);
+  }
+
+  template <bool Tail, int... I, int... R>
+  [[gnu::always_inline]] static void step(state& now, sums& total, std::int64_t i, std::int64_t left,
+                                          std::integer_sequence<int, I...>, std::integer_sequence<int, R...>) {
+    each_values v;
+    (compute<Tail, I>(now, v, i, left), ...);
+    (deliver<Tail, R>(now, v, i, left), ...);
+    (reduce<Tail, I>(now, v, total, i, left), ...);
+  }
+  template <int... I, class Results>
+  [[gnu::always_inline]] static void execute(const strip& s, std::integer_sequence<int, I...>, Results results) {
+    state now(s);
+    each_values unused;
+    (prepare<I>(now, unused), ...);
+    std::array<sums, static_cast<std::size_t>(side_by_side)> totals;
+    for (sums& total : totals) (start<I>(total), ...);
+    std::int64_t i = 0;
+    if constexpr (side_by_side == 4)
+      for (; i + 4 * N <= s.count; i += 4 * N) {
+        step<false>(now, totals[0], i, N, numbers{}, results);
+        step<false>(now, totals[1], i + N, N, numbers{}, results);
+        step<false>(now, totals[2], i + 2 * N, N, numbers{}, results);
+        step<false>(now, totals[3], i + 3 * N, N, numbers{}, results);
+      }
+    else if constexpr (side_by_side == 2)
+      for (; i + 2 * N <= s.count; i += 2 * N) {
+        step<false>(now, totals[0], i, N, numbers{}, results);
+        step<false>(now, totals[1], i + N, N, numbers{}, results);
+      }
+    for (; i + N <= s.count; i += N) step<false>(now, totals[0], i, N, numbers{}, results);
+    if (i < s.count) step<true>(now, totals[0], i, s.count - i, numbers{}, results);
+    (finish<I>(s, totals), ...);
+  }
+
+ public:
+  /// Folds another thread's partial results into ours.
+  static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }
+  static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// A tape with its kernels, as plain data: what the drivers take, so that they are ordinary functions. The compiled
+// executor fills it with the kernels of kernel.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <kiln/device/cpu/kernel.hpp>
+
+namespace kiln::cpu {
+
+/// More leaves than this in one kernel would not fit the registers anyway.
+inline constexpr int max_slots = 64;
+
+/// How a reduction is folded across rows, element by element: for reducing over an axis that is not the fastest.
+struct vertical_fold {
+  void (*reset)(void* partial, std::int64_t n) = nullptr;
+  /// Folds `rows` rows of values, `stride` elements apart, into the partial row.
+  void (*add)(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) = nullptr;
+  void (*clear)(std::uint64_t* total, std::int64_t n) = nullptr;
+  void (*flush)(std::uint64_t* total, const void* partial, std::int64_t n) = nullptr;  ///< into double or int64
+  void (*finish)(void* values, const std::uint64_t* total, std::int64_t n) = nullptr;
+};
+
+struct reduction_facts {
+  dtype type = dtype::float32;   ///< what it is computed in
+  std::uint64_t identity = 0;    ///< a double or int64, as bits
+  bool has_identity = true;
+  const char* name = "";
+  int operand_slot = -1;         ///< the leaf that is reduced as it is, or -1
+  vertical_fold vertical;
+};
+
+struct pass_kernel {
+  void (*run)(const strip&) = nullptr;
+  void (*join)(std::uint64_t*, const std::uint64_t*) = nullptr;
+};
+
+struct compiled {
+  tape_view tape;
+  int slots = 0, results = 0, reductions = 0, passes = 0, kept = 0;
+  bool row_root = false;
+  int cost = 1;                      ///< rough work per element, in cheap operations
+  const dtype* stores = nullptr;     ///< per result: the type it is stored as
+  const reduction_facts* reduced = nullptr;
+  const dtype* kept_types = nullptr;
+  void (*map)(const strip&) = nullptr;
+  const pass_kernel* pass = nullptr;  ///< `passes` of them
+  void (*rows)(const strip&) = nullptr;
+  void (*operands)(const strip&) = nullptr;  ///< row_root with one pass only
+};
+
+namespace detail {
+
+template <class Op, class T>
+struct vertical {
+  using wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  static constexpr int N = std::clamp(vector_bytes / static_cast<int>(sizeof(T)), 2, 64);
+  static void reset(void* partial, std::int64_t n) {
+    T* p = static_cast<T*>(partial);
+    for (std::int64_t i = 0; i < n; ++i) p[i] = Op::template identity<T>();
+  }
+  static void add(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) {
+    T* p = static_cast<T*>(partial);
+    const T* v = static_cast<const T*>(values);
+    std::int64_t i = 0;
+    for (; i + N <= n; i += N) {
+      auto total = load<N>(static_cast<const T*>(p + i));
+      for (std::int64_t r = 0; r < rows; ++r) total = Op::combine(total, load<N>(v + r * stride + i));
+      store(p + i, total);
+    }
+    if (i < n) {
+      const int left = static_cast<int>(n - i);
+      auto total = load_partial<N>(static_cast<const T*>(p + i), left);
+      for (std::int64_t r = 0; r < rows; ++r) total = Op::combine(total, load_partial<N>(v + r * stride + i, left));
+      store_partial(p + i, total, left);
+    }
+  }
+  static void clear(std::uint64_t* total, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) total[i] = to_bits(Op::template identity<T>());
+  }
+  static void flush(std::uint64_t* total, const void* partial, std::int64_t n) {
+    const T* p = static_cast<const T*>(partial);
+    constexpr int W = std::clamp(vector_bytes / 8, 2, 64);
+    for (std::int64_t i = 0; i < n; i += W) {
+      const int left = static_cast<int>(std::min<std::int64_t>(W, n - i));
+      wide* t = reinterpret_cast<wide*>(total + i);
+      store_partial(t, Op::combine(load_partial<W>(static_cast<const wide*>(t), left), convert<wide>(load_partial<W>(p + i, left))), left);
+    }
+  }
+  static void finish(void* values, const std::uint64_t* total, std::int64_t n) {
+    T* v = static_cast<T*>(values);
+    for (std::int64_t i = 0; i < n; ++i) v[i] = from_bits<T>(total[i]);
+  }
+  static constexpr vertical_fold functions{&reset, &add, &clear, &flush, &finish};
+};
+
+}  // namespace detail
+
+/// The kernels of a Program: a type with `tape` (constexpr), `stores` (a dtype per result) and `row_root` (whether the
+/// result is one value per row).
+template <class Program>
+class compiler {
+  using plan = layout<Program>;
+  static constexpr const auto& t = Program::tape;
+  static constexpr int reductions = plan::facts.reductions;
+  static constexpr int passes = reductions == 0 ? 0 : plan::facts.last_phase + (Program::row_root ? 0 : 1);
+
+  template <int I>
+  static constexpr reduction_facts facts_at() {
+    using T = compute_t<element_t<t[I].type>>;
+    using Op = op_with_code<all_ops, t[I].code>;
+    reduction_facts f{.type = kiln::compute_type(t[I].type), .identity = to_bits(Op::template identity<T>()),
+                      .has_identity = Op::has_identity, .name = Op::name.data(), .operand_slot = -1, .vertical = {}};
+    if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
+    if constexpr (Program::row_root && plan::facts.last_phase == 1) f.vertical = detail::vertical<Op, T>::functions;
+    return f;
+  }
+  template <int I>
+  static constexpr void fill(std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1>& all) {
+    if constexpr (plan::facts.reduction[static_cast<std::size_t>(I)] >= 0)
+      all[static_cast<std::size_t>(plan::facts.reduction[static_cast<std::size_t>(I)])] = facts_at<I>();
+  }
+  static constexpr auto reduced = []<int... I>(std::integer_sequence<int, I...>) {
+    std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1> all{};
+    (fill<I>(all), ...);
+    return all;
+  }(std::make_integer_sequence<int, plan::size>{});
+  static constexpr auto kept_types = [] {
+    std::array<dtype, static_cast<std::size_t>(plan::kept_count) + 1> types{};
+    for (int i = 0; i < plan::size; ++i)
+      if (plan::kept[static_cast<std::size_t>(i)] >= 0)
+        types[static_cast<std::size_t>(plan::kept_number(i))] = plan::compute_type_of(i);
+    return types;
+  }();
+  static constexpr auto pass = []<int... P>(std::integer_sequence<int, P...>) {
+    return std::array<pass_kernel, static_cast<std::size_t>(passes) + 1>{
+        pass_kernel{&kernel<Program, kernel_kind::pass, P>::run, &kernel<Program, kernel_kind::pass, P>::join}..., pass_kernel{}};
+  }(std::make_integer_sequence<int, passes>{});
+  static constexpr int cost = [] {
+    int c = 1;
+    for (int i = 0; i < plan::size; ++i) {
+      const op_rules* op = op_rules_table.find(t[i].code);
+      if (op) c += op->dear ? 6 : 1;
+    }
+    return c;
+  }();
+
+  static constexpr compiled make() {
+    static_assert(plan::slots <= max_slots, "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
+    compiled c{.tape = view(t), .slots = plan::slots, .results = t.result_count(), .reductions = reductions,
+               .passes = passes, .kept = plan::kept_count, .row_root = Program::row_root, .cost = cost,
+               .stores = Program::stores.data(), .reduced = reduced.data(), .kept_types = kept_types.data()};
+    if constexpr (reductions == 0) {
+      c.map = &kernel<Program, kernel_kind::map, 0>::run;
+    } else {
+      c.pass = pass.data();
+      if constexpr (Program::row_root) {
+        c.rows = &kernel<Program, kernel_kind::rows, 0>::run;
+        if constexpr (plan::facts.last_phase == 1) c.operands = &kernel<Program, kernel_kind::operands, 0>::run;
+      }
+    }
+    return c;
+  }
+
+ public:
+  static constexpr compiled program = make();
+};
+
+}  // namespace kiln::cpu

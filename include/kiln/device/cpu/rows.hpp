@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+// Runs a row program: its reductions go over the row axes, in as many passes over each row as reductions depend on
+// each other, and the row stays in cache between them. `run_rows` brings the row axes to the end and hands rows to
+// threads; few long rows are themselves cut up; reductions over slow axes add whole strips to each other instead.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <kiln/core/error.hpp>
+#include <kiln/device/cpu/map.hpp>
+
+namespace kiln::cpu {
+
+namespace detail {
+
+/// Longest strip that a pass sums in the element type; strips are joined in double.
+inline constexpr std::int64_t pass_length = 4096;
+
+/// The row axes behind the others, each group in its order.
+inline void rows_last(task& job) {
+  for (int i = 1; i < job.domain.rank(); ++i)
+    for (int j = i; j > 0 && (job.reduced_axes >> (j - 1) & 1) && !(job.reduced_axes >> j & 1); --j) swap_axes(job, j - 1, j);
+}
+
+inline int row_axes(const task& job) { return std::popcount(job.reduced_axes); }
+
+/// One thread's work on rows.
+class row_runner {
+ public:
+  row_runner(task& job, result_sums* sums, std::int64_t length)
+      : job_(job), sums_(sums), program_(*job.program), length_(length), outer_(job.domain.rank() - row_axes(job)),
+        where_(job.domain, outer_), block_(block_rows(job, length)),
+        staged_(static_cast<std::size_t>(program_.slots * block_ * length) * 8),
+        kept_(static_cast<std::size_t>(program_.kept * length) * 8),
+        results_(static_cast<std::size_t>(program_.row_root ? 0 : program_.results * block_ * length) * 8),
+        finished_(static_cast<std::size_t>(program_.row_root ? program_.reductions * finished_rows * 8 : 0)) {}
+
+  void rows(std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; row += block_) block(row, std::min(block_, end - row));
+    if (pending_) flush(end - pending_);
+  }
+
+ private:
+  static constexpr std::int64_t finished_rows = 256;
+
+  // An operand whose rows are strided but whose neighbouring rows lie side by side is turned a block of rows at a time.
+  static bool turns(const dims& strides, int outer, const dims& domain) {
+    return domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 && strides.back() != 0 && strides[outer - 1] == 1;
+  }
+  static std::int64_t block_rows(const task& job, std::int64_t length) {
+    const int outer = job.domain.rank() - row_axes(job);
+    bool any = false;
+    for (int k = 0; k < job.program->slots; ++k)
+      if (job.in[k].data) any |= turns(job.in[k].strides, outer, job.domain);
+    if (!any || length > 65536) return 1;
+    return std::min<std::int64_t>(16, job.domain[outer - 1]);
+  }
+  char* staged(int k) { return staged_.get() + static_cast<std::int64_t>(k) * block_ * length_ * 8; }
+  char* result(int r) { return results_.get() + static_cast<std::int64_t>(r) * block_ * length_ * 8; }
+
+  void block(std::int64_t first, std::int64_t rows) {
+    where_.go_to(first);
+    // A block must not run over the end of the axis along which its rows are neighbours.
+    if (block_ > 1) {
+      const std::int64_t along = job_.domain[outer_ - 1], left = along - first % along;
+      if (rows > left) {
+        block(first, left);
+        return block(first + left, rows - left);
+      }
+      for (int k = 0; k < program_.slots; ++k) {
+        const operand_view& x = job_.in[k];
+        if (x.data && turns(x.strides, outer_, job_.domain))
+          transpose_block(staged(k), length_, at(x.data, where_.offset(x.strides), x.size), x.strides.back(), rows, length_, x.size);
+      }
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      one(first + r, r);
+      where_.advance();
+    }
+  }
+
+  void one(std::int64_t row, std::int64_t in_block) {
+    for (int k = 0; k < program_.slots; ++k) {
+      const operand_view& x = job_.in[k];
+      if (!x.data) continue;
+      const std::size_t i = static_cast<std::size_t>(k);
+      const char* p = at(x.data, where_.offset(x.strides), x.size);
+      if (block_ > 1 && turns(x.strides, outer_, job_.domain)) {
+        p_.in[i] = staged(k) + in_block * length_ * static_cast<std::int64_t>(x.size);
+        p_.step[i] = 1;
+      } else if (job_.domain.rank() - outer_ == 1 && (x.strides.back() == 1 || x.strides.back() == 0)) {
+        p_.in[i] = p;
+        p_.step[i] = x.strides.back();
+      } else {
+        gather_row(staged(k), p, x.strides, x.size);
+        p_.in[i] = staged(k);
+        p_.step[i] = 1;
+      }
+    }
+    if (!program_.row_root)
+      for (int r = 0; r < program_.results; ++r) {
+        const result_view& y = job_.out[r];
+        if (!y.data) continue;
+        direct_[static_cast<std::size_t>(r)] = !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
+        p_.out[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size) : result(r);
+        p_.add[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] && y.add;
+      }
+    passes();
+    if (program_.row_root) keep_finished(row);
+    else
+      for (int r = 0; r < program_.results; ++r)
+        if (job_.out[r].data && !direct_[static_cast<std::size_t>(r)]) put_row(r);
+  }
+  bool summed(int r) const { return sums_ && sums_->wanted(r); }
+
+  void passes() {
+    std::array<void*, max_slots> kept;
+    for (int k = 0; k < program_.kept; ++k)
+      kept[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
+    // The first kept row can live in the result's own: it is read where the result is written, just before.
+    if (program_.kept > 0 && !program_.row_root && program_.results == 1 && direct_[0] && !job_.out[0].add &&
+        program_.stores[0] == program_.kept_types[0] && !aliases(p_.out[0]))
+      kept[0] = p_.out[0];
+    for (int r = 0; r < program_.reductions; ++r) partial_[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
+    for (int pass = 0; pass < program_.passes; ++pass) {
+      strip_pointers here = p_;
+      std::array<void*, max_slots> kept_here = kept;
+      for (std::int64_t i = 0; i < length_; i += pass_length) {
+        strip s = make_strip(job_, here, std::min(pass_length, length_ - i));
+        s.rows = partial_.data();
+        s.partial = partial_.data();
+        s.kept = kept_here.data();
+        program_.pass[pass].run(s);
+        if (i + pass_length < length_) {
+          for (int k = 0; k < program_.slots; ++k)
+            if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
+              here.in[static_cast<std::size_t>(k)] = at(here.in[static_cast<std::size_t>(k)], pass_length, job_.in[k].size);
+          if (!program_.row_root)
+            for (int r = 0; r < program_.results; ++r)
+              if (job_.out[r].data) here.out[static_cast<std::size_t>(r)] = at(here.out[static_cast<std::size_t>(r)], pass_length, size_of(program_.stores[r]));
+          for (int k = 0; k < program_.kept; ++k)
+            kept_here[static_cast<std::size_t>(k)] = at(kept_here[static_cast<std::size_t>(k)], pass_length, size_of(program_.kept_types[k]));
+        }
+      }
+    }
+  }
+  // In place, the result's row is also an operand's: nothing may be written there before the last pass.
+  bool aliases(const void* out) const {
+    for (int k = 0; k < program_.slots; ++k)
+      if (job_.in[k].data && p_.in[static_cast<std::size_t>(k)] == out) return true;
+    return false;
+  }
+
+  template <class F>
+  void pieces(F f) {  // contiguous pieces of a row whose axes do not collapse into one
+    const int rank = job_.domain.rank();
+    const std::int64_t inner = job_.domain.back();
+    dims sizes;
+    for (int i = outer_; i + 1 < rank; ++i) sizes.push_back(job_.domain[i]);
+    odometer here(sizes, sizes.rank());
+    here.go_to(0);
+    for (std::int64_t done = 0; done < length_; done += inner) {
+      f(here, done, inner);
+      here.advance();
+    }
+  }
+  dims row_strides(const dims& strides) const {
+    dims s;
+    for (int i = outer_; i + 1 < job_.domain.rank(); ++i) s.push_back(strides[i]);
+    return s;
+  }
+  void gather_row(char* to, const char* from, const dims& strides, std::size_t size) {
+    const dims s = row_strides(strides);
+    pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
+      gather(to + done * static_cast<std::int64_t>(size), at(static_cast<const void*>(from), here.offset(s), size), strides.back(), n, size);
+    });
+  }
+  void put_row(int r) {
+    const result_view& y = job_.out[r];
+    const dims s = row_strides(y.strides);
+    const std::int64_t base = where_.offset(y.strides);
+    const std::size_t size = size_of(program_.stores[r]);
+    pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
+      const char* values = result(r) + done * static_cast<std::int64_t>(size);
+      const std::int64_t offset = base + here.offset(s);
+      if (summed(r)) sums_->add(r, values, offset, y.strides.back(), n);
+      else put_strip(at(y.data, offset, y.size), y.type, y.strides.back(), values, program_.stores[r], n, y.add);
+    });
+  }
+
+  // One value per row: collected for many rows, then finished together.
+  void keep_finished(std::int64_t row) {
+    for (int k = 0; k < program_.reductions; ++k)
+      visit_dtype(program_.reduced[k].type, [&]<class T>(std::type_identity<T>) {
+        reinterpret_cast<compute_t<T>*>(finished_.get() + k * finished_rows * 8)[pending_] = from_bits<compute_t<T>>(partial_[static_cast<std::size_t>(k)]);
+      });
+    if (++pending_ == finished_rows) flush(row + 1 - finished_rows);
+  }
+  void flush(std::int64_t first) {
+    std::array<const void*, max_slots> finished;
+    for (int k = 0; k < program_.reductions; ++k) finished[static_cast<std::size_t>(k)] = finished_.get() + k * finished_rows * 8;
+    finish_rows(job_, outer_, finished.data(), first, pending_);
+    pending_ = 0;
+  }
+
+ public:
+  /// Runs the `rows` kernel for rows [first, first + n) whose reductions stand in `finished`.
+  static void finish_rows(const task& job, int outer, const void* const* finished, std::int64_t first, std::int64_t n) {
+    const result_view& y = job.out[0];
+    alignas(64) std::array<char, 4096> buffer;
+    std::array<const void*, max_slots> from;
+    for (int k = 0; k < job.program->reductions; ++k) from[static_cast<std::size_t>(k)] = finished[k];
+    constexpr std::int64_t most = 512;
+    odometer where(job.domain, outer);
+    for (std::int64_t i = 0; i < n; i += most) {
+      const std::int64_t length = std::min(most, n - i);
+      void* out = buffer.data();
+      const bool add = false;
+      strip s{.out = &out, .add = &add, .scalars = job.scalars, .finished = from.data(), .count = length};
+      job.program->rows(s);
+      const std::size_t size = size_of(job.program->stores[0]);
+      where.go_to(first + i);
+      for (std::int64_t r = 0; r < length; ++r) {
+        std::memcpy(at(y.data, where.offset(y.strides), y.size), buffer.data() + r * static_cast<std::int64_t>(size), size);
+        where.advance();
+      }
+      for (int k = 0; k < job.program->reductions; ++k)
+        from[static_cast<std::size_t>(k)] = at(from[static_cast<std::size_t>(k)], length, size_of(job.program->reduced[k].type));
+    }
+  }
+
+ private:
+  task& job_;
+  result_sums* sums_;
+  const compiled& program_;
+  std::int64_t length_;
+  int outer_;
+  odometer where_;
+  std::int64_t block_;
+  scratch staged_, kept_, results_, finished_;
+  strip_pointers p_;
+  std::array<bool, max_slots> direct_{};
+  std::array<std::uint64_t, max_slots> partial_;
+  std::int64_t pending_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace kiln::cpu

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+// From the type of an expression to its tape, at compile time. Read `flattener` for the walk and `sharing` for how
+// repeated parts of a row program are recognised.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include <kiln/expr/node.hpp>
+#include <kiln/expr/product.hpp>
+#include <kiln/ops/all.hpp>
+#include <kiln/tape/expand.hpp>
+#include <kiln/tape/gradient.hpp>
+
+namespace kiln {
+
+/// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions.
+template <class X>
+struct census {
+  static constexpr int leaves = 1, scalars = 0, rows = 0, products = 0;
+};
+template <class T>
+struct census<scalar<T>> {
+  static constexpr int leaves = 0, scalars = 1, rows = 0, products = 0;
+};
+template <class A, class B>
+struct census<product<A, B>> {
+  static constexpr int leaves = 1, scalars = 0, rows = 0, products = 1;
+};
+template <class Op, class... X>
+struct census<node<Op, X...>> {
+  static constexpr int leaves = (census<X>::leaves + ...), scalars = (census<X>::scalars + ...),
+                       rows = (census<X>::rows + ...), products = (census<X>::products + ...);
+};
+template <class Op, class A>
+struct census<row_node<Op, A>> {
+  static constexpr int leaves = census<A>::leaves, scalars = census<A>::scalars + Op::arity - 1,
+                       rows = census<A>::rows + 1, products = census<A>::products;
+};
+
+namespace detail {
+
+// In a row program the same tensor stands in several places (x - mean(x)), but each place is a leaf of its own: types
+// cannot tell two tensors apart. Where it is likely that a leaf repeats an earlier one, the tape is made under that
+// assumption, and the evaluator checks it against the actual tensors before it uses the tape.
+//  - A subtree that holds a reduction, or is the operand of one, repeats an earlier subtree of the same type.
+//  - The first leaf under a reduction repeats the first leaf of its type.
+template <class X, int Leaves, int Scalars>
+class sharing {
+ public:
+  std::array<std::int16_t, static_cast<std::size_t>(Leaves) + 1> leaf{};
+  std::array<std::int16_t, static_cast<std::size_t>(Scalars) + 1> number{};
+  constexpr sharing() {
+    for (int i = 0; i < Leaves; ++i) leaf[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(i);
+    for (int i = 0; i < Scalars; ++i) number[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(i);
+    if constexpr (census<X>::rows > 0) visit(std::type_identity<X>{}, false);
+  }
+
+ private:
+  template <class T>
+  static constexpr char identity_of = 0;  // its address names the type
+  struct sighting {
+    const void* type = nullptr;
+    int leaf = 0, number = 0;
+  };
+  static constexpr int room = 8 * (Leaves + Scalars) + 64;
+  std::array<sighting, static_cast<std::size_t>(room)> seen_{};
+  int seen_count_ = 0, leaves_ = 0, numbers_ = 0;
+  bool first_below_reduction_ = false;
+
+  template <class T>
+  constexpr void visit(std::type_identity<T>, bool operand_of_reduction) {
+    const int leaf_begin = leaves_, number_begin = numbers_;
+    const sighting* before = nullptr;
+    for (int i = 0; i < seen_count_ && !before; ++i)
+      if (seen_[static_cast<std::size_t>(i)].type == &identity_of<T>) before = &seen_[static_cast<std::size_t>(i)];
+    const bool first = first_below_reduction_ && Leaf<T>;
+    descend(std::type_identity<T>{});
+    if (before && (operand_of_reduction || census<T>::rows > 0 || first)) {
+      for (int i = leaf_begin; i < leaves_; ++i)
+        leaf[static_cast<std::size_t>(i)] = leaf[static_cast<std::size_t>(before->leaf + i - leaf_begin)];
+      for (int i = number_begin; i < numbers_; ++i)
+        number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(before->number + i - number_begin)];
+    } else if (!before && seen_count_ < room) {
+      seen_[static_cast<std::size_t>(seen_count_++)] = {&identity_of<T>, leaf_begin, number_begin};
+    }
+  }
+  template <class T>
+  constexpr void descend(std::type_identity<T>) {  // a tensor or a product
+    ++leaves_;
+    first_below_reduction_ = false;
+  }
+  template <class T>
+  constexpr void descend(std::type_identity<scalar<T>>) {
+    ++numbers_;
+  }
+  template <class Op, class... Parts>
+  constexpr void descend(std::type_identity<node<Op, Parts...>>) {
+    (visit(std::type_identity<Parts>{}, false), ...);
+  }
+  template <class Op, class A>
+  constexpr void descend(std::type_identity<row_node<Op, A>>) {
+    first_below_reduction_ = true;
+    visit(std::type_identity<A>{}, true);
+    first_below_reduction_ = false;
+    numbers_ += Op::arity - 1;
+  }
+};
+
+// The walk that writes the tape: operands before what uses them.
+template <class Sharing>
+struct flattener {
+  program& out;
+  const Sharing& shared;
+  int leaves = 0, scalars = 0;
+
+  constexpr int number(dtype type) {
+    const int slot = shared.number[static_cast<std::size_t>(scalars++)];
+    return out.push({.code = opcode::scalar, .type = compute_type(type), .slot = static_cast<std::int16_t>(slot)});
+  }
+  constexpr int tensor(dtype type) {
+    const int slot = shared.leaf[static_cast<std::size_t>(leaves++)];
+    return out.push({.code = opcode::leaf, .type = type, .slot = static_cast<std::int16_t>(slot)});
+  }
+  template <class T>
+  constexpr int visit(std::type_identity<T>) {
+    return tensor(dtype_of<typename T::value_type>);
+  }
+  template <class T>
+  constexpr int visit(std::type_identity<scalar<T>>) {
+    return number(dtype_of<T>);
+  }
+  // A cast keeps its target even if it is a half type (it rounds there); everything else computes wider.
+  template <class Op, class T>
+  static constexpr dtype type_for() {
+    return Op::name == "cast" ? dtype_of<T> : compute_type(dtype_of<T>);
+  }
+  template <class Op, class... X>
+  constexpr int visit(std::type_identity<node<Op, X...>>) {
+    const std::array<int, sizeof...(X)> at{visit(std::type_identity<X>{})...};
+    instruction now{.code = opcode_of(Op::name), .type = type_for<Op, typename node<Op, X...>::value_type>()};
+    now.a = static_cast<std::int16_t>(at[0]);
+    if constexpr (sizeof...(X) > 1) now.b = static_cast<std::int16_t>(at[1]);
+    if constexpr (sizeof...(X) > 2) now.c = static_cast<std::int16_t>(at[2]);
+    // A half becomes a float at its load: no instruction.
+    if (Op::name == "cast" && compute_type(out[at[0]].type) == now.type) return at[0];
+    return out.push(now);
+  }
+  template <class Op, class A>
+  constexpr int visit(std::type_identity<row_node<Op, A>>) {
+    const dtype type = compute_type(dtype_of<typename row_node<Op, A>::value_type>);
+    instruction now{.code = opcode_of(Op::name), .type = type};
+    now.a = static_cast<std::int16_t>(visit(std::type_identity<A>{}));
+    if constexpr (Op::arity > 1) now.b = static_cast<std::int16_t>(number(type));
+    if constexpr (Op::arity > 2) now.c = static_cast<std::int16_t>(number(type));
+    return out.push(now);
+  }
+};
+
+template <class X>
+constexpr void flatten(program& out) {
+  constexpr sharing<X, census<X>::leaves, census<X>::scalars> shared;
+  flattener<sharing<X, census<X>::leaves, census<X>::scalars>> walk{out, shared};
+  out.add_result(walk.visit(std::type_identity<X>{}));
+}
+
+}  // namespace detail
+
+/// Which leaf (and number) each leaf of X is assumed to repeat; itself if none.
+template <class X>
+inline constexpr auto shared_leaves = detail::sharing<X, census<X>::leaves, census<X>::scalars>{};
+
+/// The tape of X as written, composite ops not yet written out.
+template <class X>
+inline constexpr auto written_tape = finished([](program& out) { detail::flatten<X>(out); });
+
+/// The tape that computes X.
+template <class X>
+inline constexpr auto value_tape = finished([](program& out) {
+  program written, flat;
+  detail::flatten<X>(written);
+  expand(written, flat, op_rules_table, false);
+  keep_needed(flat, out);
+});
+
+/// The tape that computes the gradient of every leaf of X (see `gradient`).
+template <class X>
+inline constexpr auto gradient_tape = finished([](program& out) {
+  program written, kept;
+  detail::flatten<X>(written);
+  expand(written, kept, op_rules_table, true);
+  gradient(kept, out, op_rules_table, census<X>::leaves);
+});
+
+}  // namespace kiln

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// The matrix product as part of an expression: it ends a kernel, and what stands around it is applied to its result
+// while that is still in cache.
+#pragma once
+
+#include <concepts>
+
+#include <kiln/core/dims.hpp>
+#include <kiln/expr/node.hpp>
+
+namespace kiln {
+
+/// A product of two tensors, not computed yet.
+template <class A, class B>
+struct product {
+  using operand = void;
+  using value_type = typename A::value_type;
+  using device_type = typename detail::common_device<typename A::device_type, typename B::device_type>::type;
+  static_assert(std::same_as<value_type, typename B::value_type>,
+                "kiln: matmul needs operands of one element type: cast<T>() one of them");
+  A a;
+  B b;
+};
+
+/// The sizes of a matrix product by NumPy's rules: a 1-D operand is a row on the left and a column on the right, and
+/// its axis is dropped from the result; axes before the last two are batches and broadcast.
+constexpr dims product_sizes(const dims& a, const dims& b) {
+  if (a.rank() == 0 || b.rank() == 0)
+    throw shape_error(message("matmul: shapes ", a, " and ", b, ": a 0-d operand has no axis to sum over (use *)"));
+  const std::int64_t inner_a = a.back(), inner_b = b.rank() == 1 ? b[0] : b[b.rank() - 2];
+  if (inner_a != inner_b)
+    throw shape_error(message("matmul: shapes ", a, " and ", b, " do not fit: the last size of the left, ", inner_a,
+                              ", must equal the ", b.rank() == 1 ? "only" : "second to last", " size of the right, ",
+                              inner_b, " (transpose one of them?)"));
+  dims batch_a, batch_b;
+  for (int i = 0; i + 2 < a.rank(); ++i) batch_a.push_back(a[i]);
+  for (int i = 0; i + 2 < b.rank(); ++i) batch_b.push_back(b[i]);
+  broadcast_into(batch_a, batch_b, "matmul batches");
+  if (a.rank() > 1) batch_a.push_back(a[a.rank() - 2]);
+  if (b.rank() > 1) batch_a.push_back(b.back());
+  return batch_a;
+}
+
+}  // namespace kiln

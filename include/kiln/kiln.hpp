@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+// All of kiln for the CPU. What each include brings:
+#pragma once
+
+#include <kiln/core/version.hpp>          // KILN_VERSION_*
+#include <kiln/core/error.hpp>            // exceptions
+#include <kiln/core/dtype.hpp>            // element types and their promotion
+#include <kiln/device/cpu/threads.hpp>    // set_num_threads
+#include <kiln/expr/reductions.hpp>       // sum, mean, max, softmax, layer_norm ...
+#include <kiln/ops/all.hpp>               // + - * / exp tanh where gelu ...
+#include <kiln/tensor/tensor.hpp>         // Tensor
+#include <kiln/tensor/products.hpp>       // matmul, dot, outer
+#include <kiln/autograd/backward.hpp>     // backward

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSL-1.0
+// Activation functions, each written from primitives. A derivative rule stands where it is cheaper than, or at a kink
+// differs from, what differentiating the value rule gives (the conventions at kinks are PyTorch's).
+#pragma once
+
+#include <kiln/ops/arithmetic.hpp>
+#include <kiln/ops/exponential.hpp>
+#include <kiln/ops/hyperbolic.hpp>
+#include <kiln/ops/selection.hpp>
+#include <kiln/ops/special.hpp>
+
+namespace kiln {
+
+/// A composite op of one operand and up to two numbers (p, q): its value rule is written out on the tape.
+template <int Arity>
+struct activation : floating<Arity> {
+  static constexpr bool composite = true;
+};
+
+struct relu_op : arithmetic<1> {
+  static constexpr std::string_view name = "relu";
+  static constexpr bool composite = true;
+  static constexpr auto value(auto x) { return where(x <= 0, 0, x); }
+  static constexpr auto adjoint(auto g, auto y, auto) { return where(y <= 0, 0, g); }
+};
+/// max(x, 0); nan stays nan. Its gradient at 0 is 0.
+template <Operand X>
+constexpr auto relu(X x) {
+  return apply<relu_op>(std::move(x));
+}
+
+struct silu_op : activation<1> {
+  static constexpr std::string_view name = "silu";
+  static constexpr auto value(auto x) { return x * sigmoid(x); }
+};
+/// x * sigmoid(x), also called swish.
+template <Operand X>
+constexpr auto silu(X x) {
+  return apply<silu_op>(std::move(x));
+}
+
+struct gelu_op : activation<1> {
+  static constexpr std::string_view name = "gelu";
+  static constexpr auto value(auto x) { return 0.5 * x * (1 + erf(x * 0.70710678118654752440)); }
+};
+/// x * Phi(x) with the normal distribution function Phi, through erf (Hendrycks and Gimpel 2016).
+template <Operand X>
+constexpr auto gelu(X x) {
+  return apply<gelu_op>(std::move(x));
+}
+
+struct gelu_tanh_op : activation<1> {
+  static constexpr std::string_view name = "gelu_tanh";
+  static constexpr auto value(auto x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * (x * x * x)))); }
+};
+/// The tanh approximation of gelu (Hendrycks and Gimpel 2016), PyTorch's approximate='tanh'.
+template <Operand X>
+constexpr auto gelu_tanh(X x) {
+  return apply<gelu_tanh_op>(std::move(x));
+}
+
+struct mish_op : activation<1> {
+  static constexpr std::string_view name = "mish";
+  static constexpr auto value(auto x) { return x * tanh(maximum(x, 0) + log1p(exp(-abs(x)))); }
+};
+/// x * tanh(softplus(x)) (Misra 2019).
+template <Operand X>
+constexpr auto mish(X x) {
+  return apply<mish_op>(std::move(x));
+}
+
+struct softsign_op : activation<1> {
+  static constexpr std::string_view name = "softsign";
+  static constexpr auto value(auto x) { return x / (1 + abs(x)); }
+};
+/// x / (1 + |x|).
+template <Operand X>
+constexpr auto softsign(X x) {
+  return apply<softsign_op>(std::move(x));
+}
+
+struct logsigmoid_op : activation<1> {
+  static constexpr std::string_view name = "logsigmoid";
+  static constexpr auto value(auto x) { return minimum(x, 0) - log1p(exp(-abs(x))); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * sigmoid(-x); }
+};
+/// log(sigmoid(x)), without overflow.
+template <Operand X>
+constexpr auto logsigmoid(X x) {
+  return apply<logsigmoid_op>(std::move(x));
+}
+
+struct tanhshrink_op : activation<1> {
+  static constexpr std::string_view name = "tanhshrink";
+  static constexpr auto value(auto x) { return x - tanh(x); }
+};
+/// x - tanh(x).
+template <Operand X>
+constexpr auto tanhshrink(X x) {
+  return apply<tanhshrink_op>(std::move(x));
+}
+
+struct relu6_op : activation<1> {
+  static constexpr std::string_view name = "relu6";
+  static constexpr auto value(auto x) { return minimum(maximum(x, 0), 6); }
+  static constexpr auto adjoint(auto g, auto y, auto) { return where(logical_or(y <= 0, y >= 6), 0, g); }
+};
+/// x limited to [0, 6].
+template <Operand X>
+constexpr auto relu6(X x) {
+  return apply<relu6_op>(std::move(x));
+}
+
+struct hardsigmoid_op : activation<1> {
+  static constexpr std::string_view name = "hardsigmoid";
+  static constexpr auto value(auto x) { return minimum(maximum(x + 3, 0), 6) / 6; }
+  static constexpr auto adjoint(auto g, auto, auto x) { return where(logical_and(x > -3, x < 3), g / 6, 0); }
+};
+/// x / 6 + 1/2 limited to [0, 1].
+template <Operand X>
+constexpr auto hardsigmoid(X x) {
+  return apply<hardsigmoid_op>(std::move(x));
+}
+
+struct hardswish_op : activation<1> {
+  static constexpr std::string_view name = "hardswish";
+  static constexpr auto value(auto x) { return x * (minimum(maximum(x + 3, 0), 6) / 6); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * where(x <= -3, 0, where(x < 3, x / 3 + 0.5, 1)); }
+};
+/// x * hardsigmoid(x) (Howard et al. 2019).
+template <Operand X>
+constexpr auto hardswish(X x) {
+  return apply<hardswish_op>(std::move(x));
+}
+
+struct selu_op : activation<1> {
+  static constexpr std::string_view name = "selu";
+  static constexpr auto value(auto x) { return 1.0507009873554804934193349852946 * where(x > 0, x, 1.6732632423543772848170429916717 * expm1(x)); }
+  static constexpr auto adjoint(auto g, auto y, auto x) { return g * where(x > 0, 1.0507009873554804934193349852946, y + 1.7580993408473768599402175208123); }
+};
+/// Self-normalising exponential unit (Klambauer et al. 2017).
+template <Operand X>
+constexpr auto selu(X x) {
+  return apply<selu_op>(std::move(x));
+}
+
+struct leaky_relu_op : activation<2> {
+  static constexpr std::string_view name = "leaky_relu";
+  static constexpr auto value(auto x, auto p) { return where(x > 0, x, p * x); }
+};
+/// x above 0, slope * x below.
+template <Operand X>
+constexpr auto leaky_relu(X x, double slope = 0.01) {
+  return apply<leaky_relu_op>(std::move(x), slope);
+}
+
+struct elu_op : activation<2> {
+  static constexpr std::string_view name = "elu";
+  static constexpr auto value(auto x, auto p) { return where(x > 0, x, p * expm1(x)); }
+};
+/// x above 0, alpha * (exp(x) - 1) below.
+template <Operand X>
+constexpr auto elu(X x, double alpha = 1) {
+  return apply<elu_op>(std::move(x), alpha);
+}
+
+struct celu_op : activation<2> {
+  static constexpr std::string_view name = "celu";
+  static constexpr auto value(auto x, auto p) { return where(x > 0, x, p * expm1(x / p)); }
+};
+/// x above 0, alpha * (exp(x / alpha) - 1) below.
+template <Operand X>
+constexpr auto celu(X x, double alpha = 1) {
+  return apply<celu_op>(std::move(x), alpha);
+}
+
+struct softshrink_op : activation<2> {
+  static constexpr std::string_view name = "softshrink";
+  static constexpr auto value(auto x, auto p) { return where(x > p, x - p, where(x < -p, x + p, 0 * x)); }
+};
+/// x moved towards 0 by lambda; 0 within lambda of it.
+template <Operand X>
+constexpr auto softshrink(X x, double lambda = 0.5) {
+  return apply<softshrink_op>(std::move(x), lambda);
+}
+
+struct hardshrink_op : activation<2> {
+  static constexpr std::string_view name = "hardshrink";
+  static constexpr auto value(auto x, auto p) { return where(logical_and(x >= -p, x <= p), 0, x); }
+};
+/// x, but 0 within lambda of 0.
+template <Operand X>
+constexpr auto hardshrink(X x, double lambda = 0.5) {
+  return apply<hardshrink_op>(std::move(x), lambda);
+}
+
+struct softplus_op : activation<3> {
+  static constexpr std::string_view name = "softplus";
+  static constexpr auto value(auto x, auto p, auto q) { return where(x * p > q, x, (maximum(x * p, 0) + log1p(exp(-abs(x * p)))) / p); }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) { return adjoints{where(x * p > q, g, g * sigmoid(x * p)), no_gradient{}, no_gradient{}}; }
+};
+/// log(1 + exp(beta * x)) / beta; x itself where beta * x is above the limit.
+template <Operand X>
+constexpr auto softplus(X x, double beta = 1, double limit = 20) {
+  return apply<softplus_op>(std::move(x), beta, limit);
+}
+
+struct hardtanh_op : activation<3> {
+  static constexpr std::string_view name = "hardtanh";
+  static constexpr auto value(auto x, auto p, auto q) { return minimum(maximum(x, p), q); }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) { return adjoints{where(logical_or(x <= p, x >= q), 0, g), no_gradient{}, no_gradient{}}; }
+};
+/// x limited to [low, high]; no gradient at the limits.
+template <Operand X>
+constexpr auto hardtanh(X x, double low = -1, double high = 1) {
+  return apply<hardtanh_op>(std::move(x), low, high);
+}
+
+struct threshold_op : activation<3> {
+  static constexpr std::string_view name = "threshold";
+  static constexpr auto value(auto x, auto p, auto q) { return where(x <= p, q, x); }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto) { return adjoints{where(x <= p, 0, g), no_gradient{}, no_gradient{}}; }
+};
+/// x where it is above the limit, else the replacement.
+template <Operand X>
+constexpr auto threshold(X x, double limit, double replacement) {
+  return apply<threshold_op>(std::move(x), limit, replacement);
+}
+
+}  // namespace kiln

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+// What an op is: a record with a name, a value rule and a derivative rule, derived from one of the kinds below.
+// The rules are generic, so the same text runs on vectors of numbers, writes tapes (symbols) and builds lazy
+// expressions. `apply<Op>(x...)` is the one door from a call to any of these.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/core/dtype.hpp>
+#include <kiln/tape/symbol.hpp>
+
+namespace kiln {
+
+/// A tensor, a lazy expression or a symbol: something ops can be applied to.
+template <class X>
+concept Operand = requires { typename std::remove_cvref_t<X>::operand; };
+
+/// Operands and numbers, at least one of them an operand.
+template <class... X>
+concept Operands = (Operand<X> || ...) && ((Operand<X> || Number<X>) && ...);
+
+/// Applies an op to operands; what that means is theirs: a symbol writes an instruction, an expression a lazy node.
+template <class Op, class... X>
+constexpr auto apply(X... x) {
+  return apply_op(op_tag<Op>{}, std::move(x)...);
+}
+
+/// The derivatives of an op with several operands, in their order.
+template <class A, class B, class C = no_gradient>
+struct adjoints {
+  A a;
+  B b;
+  C c{};
+};
+template <class A, class B>
+adjoints(A, B) -> adjoints<A, B>;
+template <class A, class B, class C>
+adjoints(A, B, C) -> adjoints<A, B, C>;
+
+/// Kinds of ops. `common` is the type that operands of promoted type d are converted to, `result` what comes out,
+/// `accepts` whether the op is defined for it at all.
+template <int Arity>
+struct elementwise {
+  static constexpr int arity = Arity;
+  static constexpr bool composite = false, reduces = false;
+  static constexpr bool dear = false;  ///< costs more than keeping its value in cache does
+  static constexpr std::string_view infix = {};  ///< between the operands of a binary operator
+  static constexpr bool accepts(dtype) { return true; }
+  static constexpr dtype common(dtype d) { return d; }
+};
+/// Keeps the type: + - *, minimum, abs.
+template <int Arity>
+struct arithmetic : elementwise<Arity> {
+  static constexpr dtype result(dtype d) { return d; }
+};
+/// Integers become float32 first: /, exp, sqrt.
+template <int Arity>
+struct floating : elementwise<Arity> {
+  static constexpr bool dear = true;
+  static constexpr dtype common(dtype d) { return is_floating(d) ? d : dtype::float32; }
+  static constexpr dtype result(dtype d) { return d; }
+};
+/// Gives bool: <, isnan.
+template <int Arity>
+struct comparison : elementwise<Arity> {
+  static constexpr dtype result(dtype) { return dtype::boolean; }
+};
+/// Operands count as true where they are not zero; gives bool.
+template <int Arity>
+struct logical : elementwise<Arity> {
+  static constexpr dtype common(dtype) { return dtype::boolean; }
+  static constexpr dtype result(dtype) { return dtype::boolean; }
+};
+/// For integers and bool only.
+template <int Arity>
+struct bitwise : elementwise<Arity> {
+  static constexpr bool accepts(dtype d) { return !is_floating(d); }
+  static constexpr dtype result(dtype d) { return d; }
+};
+
+}  // namespace kiln

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// Ops that fold the elements along an axis (a "row") into one value. `row_*` write them on a tape; the functions on
+// tensors, which take axes, stand in expr/reductions.hpp.
+#pragma once
+
+#include <limits>
+
+#include <kiln/ops/arithmetic.hpp>
+#include <kiln/ops/comparison.hpp>
+#include <kiln/ops/exponential.hpp>
+#include <kiln/ops/logical.hpp>
+#include <kiln/ops/op.hpp>
+#include <kiln/ops/selection.hpp>
+#include <kiln/ops/where.hpp>
+
+namespace kiln {
+
+/// A reduction: `combine` folds two partial results, `identity<T>()` is what folding nothing gives.
+struct reduction_kind {
+  static constexpr int arity = 1;
+  static constexpr bool composite = false, reduces = true, dear = false;
+  static constexpr bool has_identity = true;  ///< false: reducing zero elements is an error
+  static constexpr std::string_view infix = {};
+  static constexpr bool accepts(dtype) { return true; }
+  static constexpr dtype common(dtype d) { return d; }
+  static constexpr dtype result(dtype d) { return d; }
+};
+
+/// Integers and bool are summed and multiplied as int64, as in PyTorch.
+constexpr dtype accumulation_type(dtype d) { return is_floating(d) ? d : dtype::int64; }
+
+struct sum_op : reduction_kind {
+  static constexpr std::string_view name = "sum";
+  static constexpr dtype common(dtype d) { return accumulation_type(d); }
+  template <class T>
+  static constexpr T identity() {
+    return T(0);
+  }
+  static constexpr auto combine(auto a, auto b) { return a + b; }
+  static constexpr auto fold(auto v) { return reduce_add(v); }
+  static constexpr auto adjoint(auto g, auto, auto) { return g; }
+};
+/// Writes the sum over the row on the tape.
+constexpr symbol row_sum(symbol x) { return apply<sum_op>(x); }
+
+struct prod_op : reduction_kind {
+  static constexpr std::string_view name = "prod";
+  static constexpr dtype common(dtype d) { return accumulation_type(d); }
+  template <class T>
+  static constexpr T identity() {
+    return T(1);
+  }
+  static constexpr auto combine(auto a, auto b) { return a * b; }
+  static constexpr auto fold(auto v) { return reduce_mul(v); }
+  // The product of the others: y / x, but at the only zero of a row the product of the rest, and 0 beside one.
+  static constexpr auto adjoint(auto g, auto y, auto x) {
+    const auto zero = x == 0;
+    const auto zeros = row_sum(where(zero, 1 + 0 * y, 0 * y));
+    const auto rest = apply<prod_op>(where(zero, 1, x));
+    return g * where(zero, where(zeros == 1, rest, 0), where(zeros == 0, rest / x, 0));
+  }
+};
+
+// Equal extreme values share the gradient evenly, as PyTorch's amax and amin have it.
+constexpr auto shared_among_equal(auto g, auto y, auto x) {
+  const auto hit = where(x == y, 1 + 0 * g, 0 * g);
+  return g * (hit / row_sum(hit));
+}
+
+struct max_op : reduction_kind {
+  static constexpr std::string_view name = "max";
+  static constexpr bool has_identity = false;
+  template <class T>
+  static constexpr T identity() {
+    if constexpr (std::numeric_limits<T>::has_infinity)
+      return -std::numeric_limits<T>::infinity();
+    else
+      return std::numeric_limits<T>::lowest();
+  }
+  static constexpr auto combine(auto a, auto b) { return maximum(a, b); }
+  static constexpr auto fold(auto v) { return reduce_max(v); }
+  static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
+};
+constexpr symbol row_max(symbol x) { return apply<max_op>(x); }
+
+struct min_op : reduction_kind {
+  static constexpr std::string_view name = "min";
+  static constexpr bool has_identity = false;
+  template <class T>
+  static constexpr T identity() {
+    if constexpr (std::numeric_limits<T>::has_infinity)
+      return std::numeric_limits<T>::infinity();
+    else
+      return std::numeric_limits<T>::max();
+  }
+  static constexpr auto combine(auto a, auto b) { return minimum(a, b); }
+  static constexpr auto fold(auto v) { return reduce_min(v); }
+  static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
+};
+
+struct any_op : reduction_kind {
+  static constexpr std::string_view name = "any";
+  static constexpr dtype common(dtype) { return dtype::boolean; }
+  template <class T>
+  static constexpr T identity() {
+    return T(false);
+  }
+  static constexpr auto combine(auto a, auto b) { return a | b; }
+  static constexpr auto fold(auto v) { return reduce_any(v); }
+  static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
+};
+struct all_op : reduction_kind {
+  static constexpr std::string_view name = "all";
+  static constexpr dtype common(dtype) { return dtype::boolean; }
+  template <class T>
+  static constexpr T identity() {
+    return T(true);
+  }
+  static constexpr auto combine(auto a, auto b) { return a & b; }
+  static constexpr auto fold(auto v) { return reduce_all(v); }
+  static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
+};
+
+}  // namespace kiln

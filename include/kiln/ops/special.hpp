@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Error and gamma functions.
+#pragma once
+
+#include <kiln/ops/exponential.hpp>
+
+namespace kiln {
+
+struct erf_op : floating<1> {
+  static constexpr std::string_view name = "erf";
+  static constexpr auto value(auto x) { return erf(x); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * (1.12837916709551257390 * exp(-(x * x))); }
+};
+/// The error function, 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x.
+template <Operand X>
+constexpr auto erf(X x) {
+  return apply<erf_op>(std::move(x));
+}
+
+struct erfc_op : floating<1> {
+  static constexpr std::string_view name = "erfc";
+  static constexpr auto value(auto x) { return erfc(x); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * (-1.12837916709551257390 * exp(-(x * x))); }
+};
+/// 1 - erf(x), accurate where erf is near 1.
+template <Operand X>
+constexpr auto erfc(X x) {
+  return apply<erfc_op>(std::move(x));
+}
+
+struct trigamma_op : floating<1> {
+  static constexpr std::string_view name = "trigamma";
+  static constexpr auto value(auto x) { return trigamma(x); }
+};
+/// The second derivative of lgamma. It has no derivative rule: differentiating it is an error.
+template <Operand X>
+constexpr auto trigamma(X x) {
+  return apply<trigamma_op>(std::move(x));
+}
+
+struct digamma_op : floating<1> {
+  static constexpr std::string_view name = "digamma";
+  static constexpr auto value(auto x) { return digamma(x); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * trigamma(x); }
+};
+/// The derivative of lgamma; nan at the negative integers, -inf at +0.
+template <Operand X>
+constexpr auto digamma(X x) {
+  return apply<digamma_op>(std::move(x));
+}
+
+struct lgamma_op : floating<1> {
+  static constexpr std::string_view name = "lgamma";
+  static constexpr auto value(auto x) { return lgamma(x); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * digamma(x); }
+};
+/// Logarithm of the absolute value of the gamma function.
+template <Operand X>
+constexpr auto lgamma(X x) {
+  return apply<lgamma_op>(std::move(x));
+}
+
+}  // namespace kiln

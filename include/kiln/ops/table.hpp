@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// A list of op records seen as data: for each op code its name, arity and rules as plain function pointers on symbols.
+// Passes over tapes take this table, so none of them names an op.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/ops/op.hpp>
+#include <kiln/tape/rules.hpp>
+
+namespace kiln {
+
+template <class... Ops>
+struct op_list {
+  static constexpr int size = sizeof...(Ops);
+};
+
+namespace detail {
+
+template <class Op>
+concept HasAdjoint = requires { &Op::template adjoint<symbol, symbol, symbol>; } ||
+                     requires { &Op::template adjoint<symbol, symbol, symbol, symbol>; } ||
+                     requires { &Op::template adjoint<symbol, symbol, symbol, symbol, symbol>; };
+
+template <class Op>
+constexpr symbol expand_with(symbol a, symbol b, symbol c) {
+  if constexpr (Op::arity == 1) return Op::value(a);
+  else if constexpr (Op::arity == 2) return Op::value(a, b);
+  else return Op::value(a, b, c);
+}
+
+constexpr operand_gradients gather(symbol g) { return {g, {}, {}}; }
+constexpr operand_gradients gather(no_gradient) { return {}; }
+template <class A, class B, class C>
+constexpr operand_gradients gather(adjoints<A, B, C> all) {
+  return {symbol(all.a), symbol(all.b), symbol(all.c)};
+}
+template <class Op>
+constexpr operand_gradients differentiate_with(symbol g, symbol y, symbol a, symbol b, symbol c) {
+  if constexpr (Op::arity == 1) return gather(Op::adjoint(g, y, a));
+  else if constexpr (Op::arity == 2) return gather(Op::adjoint(g, y, a, b));
+  else return gather(Op::adjoint(g, y, a, b, c));
+}
+
+template <class Op>
+constexpr op_rules rules_of() {
+  op_rules r{.code = opcode_of(Op::name), .name = Op::name, .infix = Op::infix, .arity = Op::arity,
+             .composite = Op::composite, .reduces = Op::reduces, .dear = Op::dear};
+  if constexpr (Op::composite) r.expand = &expand_with<Op>;
+  if constexpr (HasAdjoint<Op>) r.differentiate = &differentiate_with<Op>;
+  return r;
+}
+
+template <int I, class T>
+struct indexed {
+  using type = T;
+};
+template <class Numbers, class... Ops>
+struct indexed_list;
+template <int... I, class... Ops>
+struct indexed_list<std::integer_sequence<int, I...>, Ops...> : indexed<I, Ops>... {};
+template <int I, class T>
+indexed<I, T> pick(const indexed<I, T>&);
+
+}  // namespace detail
+
+/// The rules of every op of a list, to be found by op code.
+template <class List>
+struct op_table;
+template <class... Ops>
+struct op_table<op_list<Ops...>> {
+  using records = detail::indexed_list<std::make_integer_sequence<int, sizeof...(Ops)>, Ops...>;
+  static constexpr int buckets = 512;
+  static constexpr std::array<op_rules, sizeof...(Ops)> rules{detail::rules_of<Ops>()...};
+  static constexpr std::array<std::int16_t, buckets> places = [] {
+    std::array<std::int16_t, buckets> at{};
+    for (auto& p : at) p = -1;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      std::size_t b = static_cast<std::size_t>(rules[i].code) % buckets;
+      while (at[b] >= 0) b = (b + 1) % buckets;
+      at[b] = static_cast<std::int16_t>(i);
+    }
+    return at;
+  }();
+  static constexpr rule_table table{rules.data(), places.data(), buckets,
+                                    opcode_of("add"), opcode_of("sum"), opcode_of("cast")};
+};
+
+/// The record of the op with this code.
+template <class List, opcode Code>
+using op_with_code = typename decltype(detail::pick<op_table<List>::table.index(Code)>(
+    std::declval<typename op_table<List>::records>()))::type;
+
+}  // namespace kiln

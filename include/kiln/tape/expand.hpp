@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// Composite ops written out: each is replaced by what its value rule writes, until only primitive ops are left.
+#pragma once
+
+#include <kiln/tape/program.hpp>
+#include <kiln/tape/rules.hpp>
+
+namespace kiln {
+
+/// Copies `from` into the empty `into` with composite ops written out; with `keep_differentiable`, only those that
+/// have no derivative rule of their own (what the gradient pass wants to see).
+constexpr void expand(const program& from, program& into, const rule_table& ops, bool keep_differentiable) {
+  const std::size_t n = static_cast<std::size_t>(from.size());
+  std::int16_t* place = new std::int16_t[n + 1];
+  for (int i = 0; i < from.size(); ++i) {
+    instruction now = from[i];
+    if (now.a >= 0) now.a = place[now.a];
+    if (now.b >= 0) now.b = place[now.b];
+    if (now.c >= 0) now.c = place[now.c];
+    const op_rules* op = ops.find(now.code);
+    if (op && op->composite && !(keep_differentiable && op->differentiate)) {
+      // A rule may itself use composite ops, so what it writes goes through the same door.
+      program inner;
+      auto stand_in = [&](int operand, int slot) -> symbol {
+        if (operand < 0) return {};
+        return {&inner, inner.push({.code = opcode::leaf, .type = compute_type(into[operand].type),
+                                    .slot = static_cast<std::int16_t>(slot)})};
+      };
+      const symbol a = stand_in(now.a, 0), b = stand_in(now.b, 1), c = stand_in(now.c, 2);
+      inner.add_result(op->expand(a, b, c).id);
+      program flat;
+      expand(inner, flat, ops, keep_differentiable);
+      const int operands[3] = {now.a, now.b, now.c};
+      std::int16_t* inner_place = new std::int16_t[static_cast<std::size_t>(flat.size()) + 1];
+      for (int k = 0; k < flat.size(); ++k) {
+        instruction x = flat[k];
+        if (x.code == opcode::leaf) {
+          inner_place[k] = static_cast<std::int16_t>(operands[x.slot]);
+          continue;
+        }
+        if (x.a >= 0) x.a = inner_place[x.a];
+        if (x.b >= 0) x.b = inner_place[x.b];
+        if (x.c >= 0) x.c = inner_place[x.c];
+        inner_place[k] = static_cast<std::int16_t>(into.push(x));
+      }
+      place[i] = inner_place[flat.results[0]];
+      delete[] inner_place;
+    } else {
+      place[i] = static_cast<std::int16_t>(into.push(now));
+    }
+  }
+  for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
+  delete[] place;
+}
+
+}  // namespace kiln

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tapes: `program` grows, at compile time or at run time, and shares equal instructions as they are pushed (common
+// subexpressions cost nothing). `tape<N, R>` is the finished, fixed form that a constexpr variable can hold.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <kiln/core/error.hpp>
+#include <kiln/tape/instruction.hpp>
+
+namespace kiln {
+
+/// A growing tape. Usable in constant expressions (all memory is given back before they end).
+class program {
+ public:
+  constexpr program() { allocate(32); }
+  constexpr program(const program& other) {
+    allocate(other.capacity_);
+    size_ = other.size_;
+    for (int i = 0; i < size_; ++i) code_[i] = other.code_[i];
+    for (int i = 0; i < 2 * capacity_; ++i) table_[i] = other.table_[i];
+    for (int r = 0; r < max_results; ++r) results[r] = other.results[r];
+    result_count = other.result_count;
+  }
+  program& operator=(const program&) = delete;
+  constexpr ~program() { release(); }
+
+  /// The position of `next` on the tape; appended only if no equal instruction is there.
+  constexpr int push(const instruction& next) {
+    if (size_ == capacity_) grow();
+    unsigned at = hash(next) & mask();
+    for (; table_[at] >= 0; at = (at + 1) & mask())
+      if (code_[table_[at]] == next) return table_[at];
+    table_[at] = static_cast<std::int16_t>(size_);
+    code_[size_] = next;
+    return size_++;
+  }
+
+  constexpr int size() const { return size_; }
+  constexpr const instruction& operator[](int i) const { return code_[i]; }
+
+  static constexpr int max_results = 64;
+  std::int16_t results[max_results] = {};  ///< the values that the program delivers; -1: none (a zero gradient)
+  int result_count = 0;
+
+  constexpr void add_result(int value) {
+    if (result_count == max_results)
+      throw value_error("an expression has more than 64 outputs: evaluate a part of it into a Tensor first");
+    results[result_count++] = static_cast<std::int16_t>(value);
+  }
+
+ private:
+  constexpr unsigned mask() const { return static_cast<unsigned>(2 * capacity_ - 1); }
+  static constexpr unsigned hash(const instruction& x) {
+    std::uint64_t h = static_cast<std::uint64_t>(x.code) * 0x9e3779b97f4a7c15u;
+    h ^= static_cast<std::uint64_t>(static_cast<std::uint16_t>(x.a)) * 0x85ebca6bu;
+    h ^= static_cast<std::uint64_t>(static_cast<std::uint16_t>(x.b)) * 0xc2b2ae3d27d4eb4fu;
+    h ^= (static_cast<std::uint64_t>(static_cast<std::uint16_t>(x.c)) << 20) ^
+         (static_cast<std::uint64_t>(static_cast<std::uint16_t>(x.slot)) << 40) ^ x.literal;
+    return static_cast<unsigned>((h * 0x9e3779b97f4a7c15u) >> 40);
+  }
+  constexpr void allocate(int capacity) {
+    capacity_ = capacity;
+    code_ = new instruction[static_cast<std::size_t>(capacity)];
+    table_ = new std::int16_t[static_cast<std::size_t>(2 * capacity)];
+    for (int i = 0; i < 2 * capacity; ++i) table_[i] = -1;
+  }
+  constexpr void release() {
+    delete[] code_;
+    delete[] table_;
+  }
+  constexpr void grow() {
+    if (capacity_ >= 16384)
+      throw value_error("an expression has more than 16384 instructions: evaluate a part of it into a Tensor first");
+    instruction* old_code = code_;
+    std::int16_t* old_table = table_;
+    const int old_size = size_;
+    allocate(2 * capacity_);
+    for (int i = 0; i < old_size; ++i) {
+      code_[i] = old_code[i];
+      unsigned at = hash(code_[i]) & mask();
+      while (table_[at] >= 0) at = (at + 1) & mask();
+      table_[at] = static_cast<std::int16_t>(i);
+    }
+    delete[] old_code;
+    delete[] old_table;
+  }
+
+  int size_ = 0, capacity_ = 0;
+  instruction* code_ = nullptr;
+  std::int16_t* table_ = nullptr;  // open addressing: a linear search made long tapes quadratic to build
+};
+
+/// A finished tape of N instructions with R results.
+template <int N, int R>
+struct tape {
+  std::array<instruction, static_cast<std::size_t>(N)> code{};
+  std::array<std::int16_t, static_cast<std::size_t>(R)> results{};
+
+  static constexpr int size() { return N; }
+  static constexpr int result_count() { return R; }
+  constexpr const instruction& operator[](int i) const { return code[static_cast<std::size_t>(i)]; }
+  constexpr int result(int r) const { return results[static_cast<std::size_t>(r)]; }
+};
+
+/// A tape seen without its size: what printers and run-time executors take.
+struct tape_view {
+  const instruction* code = nullptr;
+  int size = 0;
+  const std::int16_t* results = nullptr;
+  int result_count = 0;
+  constexpr const instruction& operator[](int i) const { return code[i]; }
+};
+
+template <int N, int R>
+constexpr tape_view view(const tape<N, R>& t) {
+  return {t.code.data(), N, t.results.data(), R};
+}
+
+/// 128 bits that name the program: equal tapes have equal keys in every build and with every compiler.
+struct tape_key {
+  std::uint64_t low = 0, high = 0;
+  constexpr bool operator==(const tape_key&) const = default;
+};
+
+constexpr tape_key key(const tape_view& t) {
+  tape_key k{0xcbf29ce484222325u, 0x84222325cbf29ce4u};
+  auto mix = [&](std::uint64_t word) {
+    for (int byte = 0; byte < 8; ++byte) k.low = (k.low ^ ((word >> (8 * byte)) & 0xff)) * 0x100000001b3u;
+    k.high = (k.high ^ word) * 0x9e3779b97f4a7c15u;
+    k.high ^= k.high >> 29;
+  };
+  for (int i = 0; i < t.size; ++i) {
+    const instruction& now = t[i];
+    mix((static_cast<std::uint64_t>(now.code) << 8) | static_cast<std::uint64_t>(now.type));
+    mix((static_cast<std::uint64_t>(static_cast<std::uint16_t>(now.a)) << 48) |
+        (static_cast<std::uint64_t>(static_cast<std::uint16_t>(now.b)) << 32) |
+        (static_cast<std::uint64_t>(static_cast<std::uint16_t>(now.c)) << 16) |
+        static_cast<std::uint64_t>(static_cast<std::uint16_t>(now.slot)));
+    mix(now.literal);
+  }
+  for (int r = 0; r < t.result_count; ++r) mix(static_cast<std::uint16_t>(t.results[r]));
+  return k;
+}
+
+/// Only what the results need, in order; leaves keep their slots. The usual last step of a pass.
+constexpr void keep_needed(const program& from, program& into) {
+  const std::size_t n = static_cast<std::size_t>(from.size());
+  std::int16_t* place = new std::int16_t[n + 1];
+  for (std::size_t i = 0; i <= n; ++i) place[i] = -1;
+  for (int r = 0; r < from.result_count; ++r)
+    if (from.results[r] >= 0) place[from.results[r]] = 0;
+  for (int i = from.size() - 1; i >= 0; --i)
+    if (place[i] == 0) {
+      if (from[i].a >= 0) place[from[i].a] = 0;
+      if (from[i].b >= 0) place[from[i].b] = 0;
+      if (from[i].c >= 0) place[from[i].c] = 0;
+    }
+  for (int i = 0; i < from.size(); ++i)
+    if (place[i] == 0) {
+      instruction now = from[i];
+      if (now.a >= 0) now.a = place[now.a];
+      if (now.b >= 0) now.b = place[now.b];
+      if (now.c >= 0) now.c = place[now.c];
+      place[i] = static_cast<std::int16_t>(into.push(now));
+    }
+  for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
+  delete[] place;
+}
+
+/// Runs `build(program&)` in a constant expression and keeps the result as a tape of exactly its size.
+template <class Build>
+constexpr auto finished(Build build) {
+  constexpr auto size = [] {
+    program p;
+    Build{}(p);
+    return std::array<int, 2>{p.size(), p.result_count};
+  }();
+  tape<size[0], size[1]> t;
+  program p;
+  build(p);
+  for (int i = 0; i < p.size(); ++i) t.code[static_cast<std::size_t>(i)] = p[i];
+  for (int r = 0; r < p.result_count; ++r) t.results[static_cast<std::size_t>(r)] = p.results[r];
+  return t;
+}
+
+}  // namespace kiln

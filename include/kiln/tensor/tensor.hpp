@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tensor<T, Device, Extents>: a cheap handle to elements in memory. Copies share; clone() copies. It is a leaf of
+// expressions and what they become: constructing or assigning from an expression runs it as one kernel.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/core/extents.hpp>
+#include <kiln/tensor/compute.hpp>
+
+namespace kiln {
+
+template <Element T, class Device = Cpu, class Extents = dynamic>
+class Tensor {
+  static_assert(std::same_as<Extents, dynamic>, "kiln: only dynamic extents work in this version: leave the third parameter out");
+  static_assert(std::same_as<Device, Cpu>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
+
+ public:
+  using operand = void;
+  using leaf = void;
+  using value_type = T;
+  using device_type = Device;
+
+  /// A handle without a tensor; assign one before use.
+  Tensor() = default;
+  /// A 0-d tensor.
+  explicit Tensor(T value) : state_(new_tensor(dtype_of<T>, {})) { *data() = value; }
+  /// From nested lists: `Tensor<float> a{{1, 2}, {3, 4}}`. Throws shape_error if the lists differ in length.
+  Tensor(std::initializer_list<T> values) : state_(new_tensor(dtype_of<T>, {static_cast<std::int64_t>(values.size())})) {
+    std::copy(values.begin(), values.end(), data());
+  }
+  Tensor(std::initializer_list<std::initializer_list<T>> rows) {
+    const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
+    state_ = new_tensor(dtype_of<T>, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)});
+    T* to = data();
+    for (const auto& row : rows) {
+      check_length(row.size(), columns);
+      to = std::copy(row.begin(), row.end(), to);
+    }
+  }
+  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
+    const std::size_t rows = blocks.size() ? blocks.begin()->size() : 0;
+    const std::size_t columns = rows ? blocks.begin()->begin()->size() : 0;
+    state_ = new_tensor(dtype_of<T>, {static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
+    T* to = data();
+    for (const auto& block : blocks) {
+      check_length(block.size(), rows);
+      for (const auto& row : block) {
+        check_length(row.size(), columns);
+        to = std::copy(row.begin(), row.end(), to);
+      }
+    }
+  }
+  /// Runs the expression. Throws shape_error where operands do not fit, memory_error.
+  template <Expression E>
+    requires(!Leaf<E>)
+  Tensor(const E& e) : state_(detail::compute(as_own_type(e))) {}
+
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) = default;
+  Tensor& operator=(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+
+  /// Runs the expression; this handle then refers to its result. Memory that nobody else can see is reused.
+  template <Expression E>
+    requires(!Leaf<E>)
+  Tensor& operator=(const E& e) {
+    if (state_.unique() && state_->memory.unique() && is_contiguous(*state_)) {
+      state_->history = nullptr;
+      state_ = detail::compute(as_own_type(e), state_);
+    } else {
+      state_ = detail::compute(as_own_type(e));
+    }
+    return *this;
+  }
+
+  /// In place: every handle that shares these elements sees the change. Throws shape_error if the result would not
+  /// have this tensor's shape, graph_error on a leaf that requires grad if the change itself would need a gradient.
+  template <class E>
+    requires Operands<Tensor, E>
+  Tensor& operator+=(const E& e) {
+    return update(*this + e);
+  }
+  template <class E>
+    requires Operands<Tensor, E>
+  Tensor& operator-=(const E& e) {
+    return update(*this - e);
+  }
+  template <class E>
+    requires Operands<Tensor, E>
+  Tensor& operator*=(const E& e) {
+    return update(*this * e);
+  }
+  template <class E>
+    requires Operands<Tensor, E>
+  Tensor& operator/=(const E& e) {
+    return update(*this / e);
+  }
+  /// Writes the values of an expression of this shape, or one that broadcasts to it, into these elements.
+  template <class E>
+    requires(Expression<E> || Number<E>)
+  Tensor& copy_(const E& e) {
+    return update(where(true, detail::converted<T>(e), *this));
+  }
+  /// Sets every element.
+  Tensor& fill_(T value) { return copy_(value); }
+  Tensor& zero_() { return fill_(T(0)); }
+
+  /// False for a handle without a tensor.
+  bool defined() const { return static_cast<bool>(state_); }
+  const dims& sizes() const { return state()->sizes; }
+  const dims& shape() const { return state()->sizes; }
+  const dims& strides() const { return state()->strides; }
+  /// Number of axes.
+  int dim() const { return sizes().rank(); }
+  /// Size along an axis; negative axes count from the end. Throws index_error.
+  std::int64_t size(std::int64_t axis) const { return sizes()[normalize_axis(axis, dim(), "size")]; }
+  /// Number of elements.
+  std::int64_t numel() const { return count(sizes()); }
+  bool contiguous_layout() const { return is_contiguous(*state()); }
+  static constexpr kiln::dtype dtype() { return dtype_of<T>; }
+
+  /// The first element; the others lie at multiples of strides(). Writing through it is not tracked.
+  T* data() const { return static_cast<T*>(state()->data); }
+  /// The elements of a contiguous tensor. Throws shape_error for another layout.
+  std::span<T> span() const {
+    if (!contiguous_layout())
+      throw shape_error(message("span: a tensor of shape ", sizes(), " with strides ", strides(), " is not contiguous: clone() it first"));
+    return {data(), static_cast<std::size_t>(numel())};
+  }
+  /// The value of a tensor with one element. Throws shape_error for another number of elements.
+  T item() const {
+    if (numel() != 1) throw shape_error(message("item: a tensor of shape ", sizes(), " has ", numel(), " elements, not one: reduce or index it first"));
+    return *data();
+  }
+  /// One element, by one index per axis; negative ones count from the end. Throws index_error.
+  template <std::convertible_to<std::int64_t>... I>
+  T& operator()(I... index) const {
+    const std::array<std::int64_t, sizeof...(I)> at{static_cast<std::int64_t>(index)...};
+    if (static_cast<int>(sizeof...(I)) != dim())
+      throw index_error(message("element: ", sizeof...(I), " indices for a tensor of shape ", sizes(), ": give one per axis"));
+    std::int64_t offset = 0;
+    for (int i = 0; i < dim(); ++i) {
+      const std::int64_t n = sizes()[i], k = at[static_cast<std::size_t>(i)];
+      if (k < -n || k >= n) throw index_error(message("element: index ", k, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", sizes()));
+      offset += (k < 0 ? k + n : k) * strides()[i];
+    }
+    return data()[offset];
+  }
+
+  /// A copy with memory of its own, contiguous; gradients flow through it.
+  Tensor clone() const { return Tensor(apply<clone_op>(*this)); }
+  /// The same elements without their gradient history.
+  Tensor detach() const {
+    auto view = new_state(state()->type, sizes(), strides());
+    view->data = state_->data;
+    view->memory = state_->memory;
+    return Tensor(std::move(view));
+  }
+  /// This tensor: what an expression's eval() gives.
+  const Tensor& eval() const { return *this; }
+
+  /// Asks for a gradient: after backward() of something computed from this tensor, grad() holds it.
+  /// Throws dtype_error for a type without derivatives, graph_error for a tensor that was itself computed from one.
+  Tensor& requires_grad(bool on = true) {
+    static_assert(is_floating(dtype_of<T>), "kiln: only tensors of a floating type have gradients");
+    auto& history = state()->history;
+    if (history && history->producer)
+      throw graph_error("requires_grad: this tensor was computed from others that require grad: detach() it first");
+    if (on && !history) {
+      history = new_record(dtype_of<T>, sizes());
+      history->leaf = true;
+    } else if (!on) {
+      history = nullptr;
+    }
+    return *this;
+  }
+  /// Whether gradients flow to or through this tensor.
+  bool needs_grad() const { return static_cast<bool>(state()->history); }
+  bool has_grad() const { return needs_grad() && state()->history->gradient; }
+  /// The gradient that backward() left here. Throws graph_error if there is none.
+  Tensor grad() const {
+    if (!has_grad())
+      throw graph_error(message("grad: a tensor of shape ", sizes(), needs_grad() ? " has no gradient yet: call backward() on a loss computed from it"
+                                                                                    : " does not require grad: call requires_grad() before computing with it"));
+    return Tensor(state()->history->gradient);
+  }
+  /// Forgets the gradient.
+  void zero_grad() {
+    if (needs_grad()) state()->history->gradient = nullptr;
+  }
+
+  /// For code that works on any tensor: what the handle points to. Throws value_error if it has no tensor.
+  const ref<tensor_state>& state() const {
+    if (!state_) throw value_error("this Tensor has no value yet: assign one before using it");
+    return state_;
+  }
+  explicit Tensor(ref<tensor_state> state) : state_(std::move(state)) {}
+
+ private:
+  template <class E>
+  static const E& as_own_type(const E& e) {
+    static_assert(std::same_as<typename E::value_type, T>,
+                  "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
+    static_assert(std::same_as<typename E::device_type, Device>, "kiln: the expression lives on another device: use .to<Device>()");
+    return e;
+  }
+  static void check_length(std::size_t got, std::size_t want) {
+    if (got != want) throw shape_error(message("a nested list has rows of ", want, " and of ", got, " elements: make them equally long"));
+  }
+  template <class E>
+  Tensor& update(const E& e) {
+    using V = typename E::value_type;
+    static_assert(detail::category<V> <= detail::category<T> || std::same_as<V, T>,
+                  "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
+    detail::compute_in_place(cast<T>(e), *state());
+    return *this;
+  }
+
+  ref<tensor_state> state_;
+};
+
+}  // namespace kiln
