@@ -3,14 +3,14 @@
 // polynomial of its own short interval. About half the instructions of the general form in error_function.hpp.
 #pragma once
 
-#include <kiln/device/cpu/simd/hardware.hpp>
+#include <kiln/device/cpu/simd/rounding.hpp>
 
 namespace kiln::cpu {
 
 /// Width of an interval. It has few bits, so that n * width is exact, and 15.5 of them reach where erf rounds to 1.
 inline constexpr float erf_interval = 65.0f / 256;
-/// Where the polynomial of the last interval gives 1 when multiplied out.
-inline constexpr float erf_is_one = 3.93f;
+/// Where erf rounds to 1, and the polynomial of the last interval gives no less.
+inline constexpr float erf_is_one = 3.92f;
 
 /// Row j holds, for each interval, the coefficient of t^j in erf(x) / x around its middle x = n * width + t. Our own, by
 /// the Remez algorithm with relative weight; the relative error is below 2^-28.
@@ -36,9 +36,8 @@ alignas(64) inline constexpr float erf_coefficients[6][16] = {
 #if defined(__AVX512F__)
 [[gnu::always_inline]] inline lanes<float, 16> erf_by_table(lanes<float, 16> x) {
   using V = lanes<float, 16>;
-  // NaN passes both limits; its lanes then take any entry and stay NaN.
-  const V inside = lesser(V(erf_is_one), greater(V(-erf_is_one), x));
-  const V size = bits_as<float>(bits_as<std::int32_t>(inside) & lanes<std::int32_t, 16>(0x7fffffff));
+  // NaN passes the limit; its lanes then take any entry and stay NaN.
+  const V size = lesser(V(erf_is_one), abs(x));
   // The interval's number stands in the low bits of a sum with 1.5 * 2^23, and the lookup reads no others.
   const V shift(0x1.8p23f), number = fma(size, V(1 / erf_interval), shift);
   const V t = fma(number - shift, V(-erf_interval), size);
@@ -47,7 +46,8 @@ alignas(64) inline constexpr float erf_coefficients[6][16] = {
     return V(static_cast<V::native>(_mm512_maskz_permutexvar_ps(0xffff, index, _mm512_load_ps(erf_coefficients[j]))));
   };
   const V low = fma(fma(row(5), t, row(4)), t, row(3));
-  return inside * fma(fma(fma(low, t, row(2)), t, row(1)), t, row(0));
+  const V y = size * fma(fma(fma(low, t, row(2)), t, row(1)), t, row(0));
+  return copysign(lesser(V(1.0f), y), x);
 }
 #endif
 

@@ -30,9 +30,14 @@ template <std::floating_point T, int N>
   constexpr bool single = sizeof(T) == 4;
   // Beyond the limit the quotient rounds to 1.
   const V size = lesser(V(single ? T(9.2) : T(20)), abs(x));
-  const V n = nearest(size * V(single ? T(0x1.715476p+1) : T(0x1.71547652b82fep+1)));
-  const V r = fma(n, V(ln2_low<T> / T(-2)), fma(n, V(ln2_high<T> / T(-2)), size));
-  const V p = fma(r * r, exp_twice_tail(r), r + r), s = power_of_two(n), one(T(1));
+  // n stands in the low bits of a sum with 1.5 * 2^23 (2^52), from where it goes straight into the exponent of s.
+  const V shift(single ? T(0x1.8p23) : T(0x1.8p52));
+  const V raised = fma(size, V(single ? T(0x1.715476p+1) : T(0x1.71547652b82fep+1)), shift), n = raised - shift;
+  // ln 2 / 2 in one part: where n is large enough for its error to count, tanh hardly depends on r.
+  const V r = fma(n, V(single ? T(-0x1.62e43p-2) : T(-0x1.62e42fefa39efp-2)), size);
+  const V p = fma(r * r, exp_twice_tail(r), r + r), one(T(1));
+  using bits = typename layout<T>::bits;
+  const V s = bits_as<T>(shift_left<layout<T>::fraction>(bits_as<bits>(raised)) + bits_as<bits>(one));
   return copysign(fma(s, p, s - one) / fma(s, p, s + one), x);
 }
 
