@@ -155,18 +155,22 @@ class kernel {
   static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
 
   // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
-  // stack. `mask` is all ones or zero, so that one loop serves every mixture of the two without a branch.
+  // stack. `mask` is all ones or zero, so that one loop serves every mixture of the two without a branch; where all
+  // leaves are contiguous, another loop does without the masks.
   struct source {
     const void* base;
     std::int64_t mask;
   };
+  using spread_values = std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(plan::slots) + 1>;
   struct state {  // left uninitialised: only what the kernel uses is written
-    explicit state(const strip& x) : s(x) {}
-    const strip& s;
     once_values once;
     std::array<source, static_cast<std::size_t>(plan::slots) + 1> from;
-    alignas(64) std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(plan::slots) + 1> spread;
+    std::array<void*, static_cast<std::size_t>(t.result_count()) + 1> out;
+    std::array<bool, static_cast<std::size_t>(t.result_count()) + 1> add;
+    std::array<char*, static_cast<std::size_t>(plan::kept_count) + 1> kept;
+    std::array<char*, static_cast<std::size_t>(plan::facts.reductions) + 1> by_reduction;  ///< finished values in, or operands out
   };
+  enum class extent { contiguous, mixed, tail };
 
   template <int I>
   [[gnu::always_inline]] static auto operand(state& now, each_values& v) {
@@ -211,7 +215,7 @@ class kernel {
 
   // Values that do not change along the strip.
   template <int I>
-  [[gnu::always_inline]] static void prepare(state& now, each_values& unused) {
+  [[gnu::always_inline]] static void prepare(const strip& s, state& now, spread_values& spread, each_values& unused) {
     constexpr instruction x = t[I];
     using E = element<I>;
     if constexpr (role_of(I) == role::once) {
@@ -219,43 +223,46 @@ class kernel {
       if constexpr (x.code == opcode::constant)
         v = lanes<E, N>(from_bits<E>(x.literal));
       else if constexpr (x.code == opcode::scalar)
-        v = lanes<E, N>(from_bits<E>(now.s.scalars[x.slot]));
+        v = lanes<E, N>(from_bits<E>(s.scalars[x.slot]));
       else if constexpr (x.code == opcode::leaf)
-        v = lanes<E, N>(static_cast<E>(*static_cast<const element_t<x.type>*>(now.s.in[x.slot])));
+        v = lanes<E, N>(static_cast<E>(*static_cast<const element_t<x.type>*>(s.in[x.slot])));
       else if constexpr (reduction_of(I) >= 0)
-        v = lanes<E, N>(from_bits<E>(now.s.rows[reduction_of(I)]));
+        v = lanes<E, N>(from_bits<E>(s.rows[reduction_of(I)]));
       else
         v = apply_op_at<I>(now, unused);
     } else if constexpr (x.code == opcode::leaf && role_of(I) == role::each) {
       using S = element_t<x.type>;
       auto& from = now.from[static_cast<std::size_t>(x.slot)];
-      from = {now.s.in[x.slot], -1};
-      if (now.s.step[x.slot] == 0 && now.s.count > 0) {
-        auto& room = now.spread[static_cast<std::size_t>(x.slot)];
-        store(reinterpret_cast<S*>(room.data()), lanes<E, N>(static_cast<E>(*static_cast<const S*>(now.s.in[x.slot]))));
+      from = {s.in[x.slot], -1};
+      if (s.step[x.slot] == 0 && s.count > 0) {
+        auto& room = spread[static_cast<std::size_t>(x.slot)];
+        store(reinterpret_cast<S*>(room.data()), lanes<E, N>(static_cast<E>(*static_cast<const S*>(s.in[x.slot]))));
         from = {room.data(), 0};
       }
     }
   }
 
-  template <bool Tail, int I>
+  template <extent Extent, int I>
   [[gnu::always_inline]] static void compute(state& now, each_values& v, std::int64_t i, std::int64_t left) {
     constexpr instruction x = t[I];
+    constexpr bool Tail = Extent == extent::tail;
     if constexpr (per_element(I)) {
       auto& result = detail::value_of<I>(v);
       if constexpr (role_of(I) == role::read_back) {
-        result = fetch<Tail>(static_cast<const element<I>*>(now.s.kept[plan::kept_number(I)]) + i, left);
+        result = fetch<Tail>(reinterpret_cast<const element<I>*>(now.kept[static_cast<std::size_t>(plan::kept_number(I))]) + i, left);
       } else if constexpr (x.code == opcode::leaf) {
         const auto& from = now.from[static_cast<std::size_t>(x.slot)];
         const auto* p = static_cast<const element_t<x.type>*>(from.base);
         if constexpr (Tail) result = from.mask ? fetch<true>(p + i, left) : load<N>(p);
+        else if constexpr (Extent == extent::contiguous) result = load<N>(p + i);
         else result = load<N>(p + (i & from.mask));
       } else if constexpr (Kind == kernel_kind::rows && reduction_of(I) >= 0) {
-        result = fetch<Tail>(static_cast<const element<I>*>(now.s.finished[reduction_of(I)]) + i, left);
+        result = fetch<Tail>(reinterpret_cast<const element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, left);
       } else {
         result = apply_op_at<I>(now, v);
       }
-      if constexpr (keeps(I)) put<Tail>(static_cast<element<I>*>(now.s.kept[plan::kept_number(I)]) + i, result, left);
+      if constexpr (keeps(I))
+        put<Tail>(reinterpret_cast<element<I>*>(now.kept[static_cast<std::size_t>(plan::kept_number(I))]) + i, result, left);
     }
   }
   template <bool Tail, class S, class V>
@@ -268,10 +275,12 @@ class kernel {
   [[gnu::always_inline]] static void deliver(state& now, each_values& v, std::int64_t i, std::int64_t left) {
     if constexpr (delivers && t.result(R) >= 0) {
       using S = element_t<Program::stores[static_cast<std::size_t>(R)]>;
-      S* p = static_cast<S*>(now.s.out[R]) + i;
+      if constexpr (t.result_count() > 1)
+        if (!now.out[static_cast<std::size_t>(R)]) return;  // a gradient nobody asked for
+      S* p = static_cast<S*>(now.out[static_cast<std::size_t>(R)]) + i;
       auto value = convert<compute_t<S>>(operand<t.result(R)>(now, v));
       if constexpr (!std::is_same_v<S, bool>)
-        if (now.s.add[R]) value = fetch<Tail>(static_cast<const S*>(p), left) + value;
+        if (now.add[static_cast<std::size_t>(R)]) value = fetch<Tail>(static_cast<const S*>(p), left) + value;
       put<Tail>(p, value, left);
     }
   }
@@ -280,7 +289,7 @@ class kernel {
     if constexpr (reduced_here(I)) {
       auto value = operand<t[I].a>(now, v);
       if constexpr (Kind == kernel_kind::operands) {
-        put<Tail>(static_cast<element<I>*>(now.s.out[reduction_of(I)]) + i, value, left);
+        put<Tail>(reinterpret_cast<element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, value, left);
       } else {
         using Op = op_with_code<all_ops, t[I].code>;
         if constexpr (Tail) value = where(first_lanes(left), value, lanes<element<I>, N>(Op::template identity<element<I>>()));
@@ -288,13 +297,13 @@ class kernel {
       }
     }
   }
-  static lanes<bool, N> first_lanes(std::int64_t left) {
+  [[gnu::always_inline]] static lanes<bool, N> first_lanes(std::int64_t left) {
     std::array<bool, static_cast<std::size_t>(N)> in{};
     for (int k = 0; k < N; ++k) in[static_cast<std::size_t>(k)] = k < left;
     return load<N>(static_cast<const bool*>(in.data()));
   }
   template <int I>
-  static void start(sums& total) {
+  [[gnu::always_inline]] static void start(sums& total) {
     if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
       using Op = op_with_code<all_ops, t[I].code>;
       detail::value_of<I>(total) = lanes<element<I>, N>(Op::template identity<element<I>>());
@@ -302,7 +311,7 @@ class kernel {
   }
   // Partial results of strips are joined in double or int64.
   template <int I>
-  static void finish(const strip& s, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals) {
+  [[gnu::always_inline]] static void finish(const strip& s, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals) {
     if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
       using Op = op_with_code<all_ops, t[I].code>;
       auto total = detail::value_of<I>(totals[0]);
@@ -332,36 +341,57 @@ class kernel {
     (join_one<I>(into, other), ...);
   }
 
-  template <bool Tail, int... I, int... R>
+  template <extent Extent, int... I, int... R>
   [[gnu::always_inline]] static void step(state& now, sums& total, std::int64_t i, std::int64_t left,
                                           std::integer_sequence<int, I...>, std::integer_sequence<int, R...>) {
+    constexpr bool Tail = Extent == extent::tail;
     each_values v;
-    (compute<Tail, I>(now, v, i, left), ...);
+    (compute<Extent, I>(now, v, i, left), ...);
     (deliver<Tail, R>(now, v, i, left), ...);
     (reduce<Tail, I>(now, v, total, i, left), ...);
   }
-  template <int... I, class Results>
-  [[gnu::always_inline]] static void execute(const strip& s, std::integer_sequence<int, I...>, Results results) {
-    state now(s);
-    each_values unused;
-    (prepare<I>(now, unused), ...);
-    std::array<sums, static_cast<std::size_t>(side_by_side)> totals;
-    for (sums& total : totals) (start<I>(total), ...);
+  template <extent Extent, class Results>
+  [[gnu::always_inline]] static std::int64_t whole_steps(state& now, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals,
+                                                         std::int64_t count, Results results) {
     std::int64_t i = 0;
     if constexpr (side_by_side == 4)
-      for (; i + 4 * N <= s.count; i += 4 * N) {
-        step<false>(now, totals[0], i, N, numbers{}, results);
-        step<false>(now, totals[1], i + N, N, numbers{}, results);
-        step<false>(now, totals[2], i + 2 * N, N, numbers{}, results);
-        step<false>(now, totals[3], i + 3 * N, N, numbers{}, results);
+      for (; i + 4 * N <= count; i += 4 * N) {
+        step<Extent>(now, totals[0], i, N, numbers{}, results);
+        step<Extent>(now, totals[1], i + N, N, numbers{}, results);
+        step<Extent>(now, totals[2], i + 2 * N, N, numbers{}, results);
+        step<Extent>(now, totals[3], i + 3 * N, N, numbers{}, results);
       }
     else if constexpr (side_by_side == 2)
-      for (; i + 2 * N <= s.count; i += 2 * N) {
-        step<false>(now, totals[0], i, N, numbers{}, results);
-        step<false>(now, totals[1], i + N, N, numbers{}, results);
+      for (; i + 2 * N <= count; i += 2 * N) {
+        step<Extent>(now, totals[0], i, N, numbers{}, results);
+        step<Extent>(now, totals[1], i + N, N, numbers{}, results);
       }
-    for (; i + N <= s.count; i += N) step<false>(now, totals[0], i, N, numbers{}, results);
-    if (i < s.count) step<true>(now, totals[0], i, s.count - i, numbers{}, results);
+    for (; i + N <= count; i += N) step<Extent>(now, totals[0], i, N, numbers{}, results);
+    return i;
+  }
+  template <int I>
+  static constexpr bool loops_over_leaf = t[I].code == opcode::leaf && role_of(I) == role::each;
+  template <int... I, class Results>
+  [[gnu::always_inline]] static void execute(const strip& s, std::integer_sequence<int, I...>, Results results) {
+    state now;
+    alignas(64) spread_values spread;
+    each_values unused;
+    (prepare<I>(s, now, spread, unused), ...);
+    if constexpr (delivers)
+      for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r) now.out[r] = s.out[r], now.add[r] = s.add[r];
+    if constexpr (Kind == kernel_kind::pass)
+      for (std::size_t k = 0; k < static_cast<std::size_t>(plan::kept_count); ++k) now.kept[k] = static_cast<char*>(s.kept[k]);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(plan::facts.reductions); ++k) {
+      if constexpr (Kind == kernel_kind::operands) now.by_reduction[k] = static_cast<char*>(s.out[k]);
+      if constexpr (Kind == kernel_kind::rows) now.by_reduction[k] = static_cast<char*>(const_cast<void*>(s.finished[k]));
+    }
+    std::array<sums, static_cast<std::size_t>(side_by_side)> totals;
+    for (sums& total : totals) (start<I>(total), ...);
+    std::int64_t contiguous = -1;
+    ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask) : void()), ...);
+    std::int64_t i = contiguous ? whole_steps<extent::contiguous>(now, totals, s.count, results)
+                                : whole_steps<extent::mixed>(now, totals, s.count, results);
+    if (i < s.count) step<extent::tail>(now, totals[0], i, s.count - i, numbers{}, results);
     (finish<I>(s, totals), ...);
   }
 

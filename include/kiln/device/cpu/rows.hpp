@@ -103,6 +103,7 @@ class row_runner {
     if (!program_.row_root)
       for (int r = 0; r < program_.results; ++r) {
         const result_view& y = job_.out[r];
+        p_.out[static_cast<std::size_t>(r)] = nullptr;
         if (!y.data) continue;
         direct_[static_cast<std::size_t>(r)] = !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
         p_.out[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size) : result(r);
@@ -117,34 +118,40 @@ class row_runner {
   bool summed(int r) const { return sums_ && sums_->wanted(r); }
 
   void passes() {
-    std::array<void*, max_slots> kept;
     for (int k = 0; k < program_.kept; ++k)
-      kept[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
+      kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
     // The first kept row can live in the result's own: it is read where the result is written, just before.
     if (program_.kept > 0 && !program_.row_root && program_.results == 1 && direct_[0] && !job_.out[0].add &&
         program_.stores[0] == program_.kept_types[0] && !aliases(p_.out[0]))
-      kept[0] = p_.out[0];
+      kept_rows_[0] = p_.out[0];
     for (int r = 0; r < program_.reductions; ++r) partial_[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
     for (int pass = 0; pass < program_.passes; ++pass) {
-      strip_pointers here = p_;
-      std::array<void*, max_slots> kept_here = kept;
-      for (std::int64_t i = 0; i < length_; i += pass_length) {
-        strip s = make_strip(job_, here, std::min(pass_length, length_ - i));
-        s.rows = partial_.data();
-        s.partial = partial_.data();
-        s.kept = kept_here.data();
-        program_.pass[pass].run(s);
-        if (i + pass_length < length_) {
-          for (int k = 0; k < program_.slots; ++k)
-            if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
-              here.in[static_cast<std::size_t>(k)] = at(here.in[static_cast<std::size_t>(k)], pass_length, job_.in[k].size);
-          if (!program_.row_root)
-            for (int r = 0; r < program_.results; ++r)
-              if (job_.out[r].data) here.out[static_cast<std::size_t>(r)] = at(here.out[static_cast<std::size_t>(r)], pass_length, size_of(program_.stores[r]));
-          for (int k = 0; k < program_.kept; ++k)
-            kept_here[static_cast<std::size_t>(k)] = at(kept_here[static_cast<std::size_t>(k)], pass_length, size_of(program_.kept_types[k]));
-        }
-      }
+      strip s = make_strip(job_, p_, std::min(pass_length, length_));
+      s.rows = partial_.data();
+      s.partial = partial_.data();
+      s.kept = kept_rows_.data();
+      program_.pass[pass].run(s);
+      if (length_ > pass_length) rest_of(pass);
+    }
+  }
+  // A long row: strip after strip, pointers moved along.
+  void rest_of(int pass) {
+    strip_pointers here = p_;
+    std::array<void*, max_slots> kept = kept_rows_;
+    for (std::int64_t i = pass_length; i < length_; i += pass_length) {
+      for (int k = 0; k < program_.slots; ++k)
+        if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
+          here.in[static_cast<std::size_t>(k)] = at(here.in[static_cast<std::size_t>(k)], pass_length, job_.in[k].size);
+      if (!program_.row_root)
+        for (int r = 0; r < program_.results; ++r)
+          if (job_.out[r].data) here.out[static_cast<std::size_t>(r)] = at(here.out[static_cast<std::size_t>(r)], pass_length, size_of(program_.stores[r]));
+      for (int k = 0; k < program_.kept; ++k)
+        kept[static_cast<std::size_t>(k)] = at(kept[static_cast<std::size_t>(k)], pass_length, size_of(program_.kept_types[k]));
+      strip s = make_strip(job_, here, std::min(pass_length, length_ - i));
+      s.rows = partial_.data();
+      s.partial = partial_.data();
+      s.kept = kept.data();
+      program_.pass[pass].run(s);
     }
   }
   // In place, the result's row is also an operand's: nothing may be written there before the last pass.
@@ -243,6 +250,7 @@ class row_runner {
   scratch staged_, kept_, results_, finished_;
   strip_pointers p_;
   std::array<bool, max_slots> direct_{};
+  std::array<void*, max_slots> kept_rows_;
   std::array<std::uint64_t, max_slots> partial_;
   std::int64_t pending_ = 0;
 };

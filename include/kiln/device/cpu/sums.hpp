@@ -24,15 +24,22 @@ inline void visit_floating(dtype type, F f) {
   }
 }
 
-/// Adds all values of a strip, wide.
+/// Adds all values of a strip: in the element type along a few dozen lanes, so in runs too short to lose digits, and
+/// in double across them.
 template <class T>
 inline double sum_of(const T* values, std::int64_t n) {
-  constexpr int N = vector_bytes / 8;
-  auto total = lanes<double, N>(0.0);
+  constexpr int N = vector_bytes / static_cast<int>(sizeof(T));
+  auto a = lanes<T, N>(T(0)), b = a, c = a, d = a;
   std::int64_t i = 0;
-  for (; i + N <= n; i += N) total = total + convert<double>(load<N>(values + i));
-  if (i < n) total = total + convert<double>(load_partial<N>(values + i, static_cast<int>(n - i)));
-  return reduce_add(total);
+  for (; i + 4 * N <= n; i += 4 * N) {
+    a = a + load<N>(values + i);
+    b = b + load<N>(values + i + N);
+    c = c + load<N>(values + i + 2 * N);
+    d = d + load<N>(values + i + 3 * N);
+  }
+  for (; i + N <= n; i += N) a = a + load<N>(values + i);
+  if (i < n) b = b + load_partial<N>(values + i, static_cast<int>(n - i));
+  return static_cast<double>(reduce_add((a + b) + (c + d)));
 }
 template <class T>
 inline void add_wide(double* total, const T* values, std::int64_t n) {
