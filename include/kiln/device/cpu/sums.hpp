@@ -95,13 +95,15 @@ class result_sums {
   /// Adds a strip of result r whose elements belong `stride` apart from `offset` on.
   void add(int r, const void* values, std::int64_t offset, std::int64_t stride, std::int64_t n) {
     double* total = room(r) + offset;
-    detail::visit_floating(job_.program->stores[r], [&]<class T>(std::type_identity<T>) {
-      const T* v = static_cast<const T*>(values);
+    auto add_values = [&](const auto* v) {
       if (stride == 0) *total += detail::sum_of(v, n);
       else if (stride == 1) detail::add_wide(total, v, n);
       else
         for (std::int64_t i = 0; i < n; ++i) total[i * stride] += static_cast<double>(v[i]);
-    });
+    };
+    // Half types are computed in float, so a strip is of one of two types.
+    if (job_.program->stores[r] == dtype::float64) add_values(static_cast<const double*>(values));
+    else add_values(static_cast<const float*>(values));
   }
   /// Adds values already summed.
   void add_number(int r, double value, std::int64_t offset) { room(r)[offset] += value; }
