@@ -42,6 +42,7 @@ struct lacking {};
 template <rounding Way> void rounded(lacking);
 void fused(lacking, lacking, lacking);
 void scaled(lacking, lacking);
+void nearly_rsqrt(lacking);
 
 #if defined(__SSE2__)
 // The 512-bit forms are the masked ones with every lane on: the same instructions, without the uninitialised source
@@ -94,6 +95,13 @@ inline __m256  scaled(__m256 p, __m256 n) { return _mm256_scalef_ps(p, n); }
 inline __m256d scaled(__m256d p, __m256d n) { return _mm256_scalef_pd(p, n); }
 inline __m512  scaled(__m512 p, __m512 n) { return _mm512_maskz_scalef_ps(0xffff, p, n); }
 inline __m512d scaled(__m512d p, __m512d n) { return _mm512_maskz_scalef_pd(0xff, p, n); }
+// 1 / sqrt(a) within 2^-14.
+inline __m128  nearly_rsqrt(__m128 a) { return _mm_rsqrt14_ps(a); }
+inline __m128d nearly_rsqrt(__m128d a) { return _mm_rsqrt14_pd(a); }
+inline __m256  nearly_rsqrt(__m256 a) { return _mm256_rsqrt14_ps(a); }
+inline __m256d nearly_rsqrt(__m256d a) { return _mm256_rsqrt14_pd(a); }
+inline __m512  nearly_rsqrt(__m512 a) { return _mm512_maskz_rsqrt14_ps(0xffff, a); }
+inline __m512d nearly_rsqrt(__m512d a) { return _mm512_maskz_rsqrt14_pd(0xff, a); }
 #endif
 // clang-format on
 #else

@@ -2,11 +2,11 @@
 // tanh, sinh, cosh and the inverse functions.
 #pragma once
 
-#include <cmath>
+#include <limits>
+#include <numbers>
 
 #include <kiln/device/cpu/simd/exp.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
-#include <kiln/device/cpu/simd/memory.hpp>
 
 namespace kiln::cpu {
 
@@ -41,25 +41,55 @@ template <std::floating_point T, int N>
   return copysign(fma(s, p, s - one) / fma(s, p, s + one), x);
 }
 
+/// (e^|x| - e^-|x|) / 2 with the sign of x, from t = e^|x| - 1: (t + t / (t + 1)) / 2.
 template <std::floating_point T, int N>
-inline lanes<T, N> sinh(lanes<T, N> x) {
-  return per_lane([](T a) { return std::sinh(a); }, x);
+[[gnu::always_inline]] inline lanes<T, N> sinh(lanes<T, N> x) {
+  using V = lanes<T, N>;
+  constexpr bool single = sizeof(T) == 4;
+  const V size = abs(x), half(T(0.5)), one(T(1));
+  // Near the end of the range e^|x| overflows before its half does.
+  const V inside = lesser(V(single ? T(88) : T(709)), size);
+  const V t = expm1_of_limited(inside), root = exp(size * half);
+  const V y = where(size > inside, half * root * root, half * (t + t / (t + one)));
+  return copysign(y, x);
 }
+/// (e^x + e^-x) / 2.
 template <std::floating_point T, int N>
-inline lanes<T, N> cosh(lanes<T, N> x) {
-  return per_lane([](T a) { return std::cosh(a); }, x);
+[[gnu::always_inline]] inline lanes<T, N> cosh(lanes<T, N> x) {
+  using V = lanes<T, N>;
+  const V size = abs(x), half(T(0.5)), root = exp(size * half);
+  const V inside = lesser(V(sizeof(T) == 4 ? T(88) : T(709)), size), e = exp(inside);
+  return where(size > inside, half * root * root, fma(half, e, half / e));
 }
+
+/// log(x + sqrt(x^2 + 1)), through log1p so that small x keep their digits.
 template <std::floating_point T, int N>
-inline lanes<T, N> asinh(lanes<T, N> x) {
-  return per_lane([](T a) { return std::asinh(a); }, x);
+[[gnu::always_inline]] inline lanes<T, N> asinh(lanes<T, N> x) {
+  using V = lanes<T, N>;
+  const V size = abs(x), one(T(1));
+  const auto large = size > V(sizeof(T) == 4 ? T(0x1p12) : T(0x1p27));
+  const V square = size * size;
+  const V near = size + square / (one + sqrt(square + one));
+  // For large x it is log(2x): the 1 does not count.
+  const V y = log1p(where(large, size - one, near)) + where(large, V(std::numbers::ln2_v<T>), V(T(0)));
+  return copysign(y, x);
 }
+/// log(x + sqrt(x^2 - 1)); NaN below 1.
 template <std::floating_point T, int N>
-inline lanes<T, N> acosh(lanes<T, N> x) {
-  return per_lane([](T a) { return std::acosh(a); }, x);
+[[gnu::always_inline]] inline lanes<T, N> acosh(lanes<T, N> x) {
+  using V = lanes<T, N>;
+  const V one(T(1)), t = x - one;
+  const auto large = x > V(sizeof(T) == 4 ? T(0x1p13) : T(0x1p28));
+  const V y = log1p(where(large, t, t + sqrt(fma(t, t, t + t))));
+  const V inside = where(large, y + V(std::numbers::ln2_v<T>), y);
+  return where(x < one, V(std::numeric_limits<T>::quiet_NaN()), inside);
 }
+/// log((1 + x) / (1 - x)) / 2; NaN outside [-1, 1].
 template <std::floating_point T, int N>
-inline lanes<T, N> atanh(lanes<T, N> x) {
-  return per_lane([](T a) { return std::atanh(a); }, x);
+[[gnu::always_inline]] inline lanes<T, N> atanh(lanes<T, N> x) {
+  using V = lanes<T, N>;
+  const V size = abs(x), half(T(0.5));
+  return copysign(half * log1p((size + size) / (V(T(1)) - size)), x);
 }
 
 }  // namespace kiln::cpu

@@ -122,10 +122,20 @@ template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> reciprocal(lanes<T, N> a) {
   return lanes<T, N>(T{1}) / a;
 }
-/// 1 / sqrt(a), from the correctly rounded root.
+/// 1 / sqrt(a).
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> rsqrt(lanes<T, N> a) {
-  return lanes<T, N>(T{1}) / sqrt(a);
+  using V = lanes<T, N>;
+  const V one(T{1}), half(T(0.5));
+  if constexpr (has_avx512) {
+    // From an estimate y, y / sqrt(1 - e) with e = 1 - a y^2 below 2^-13, by its series.
+    const V y = through([](auto x) __attribute__((always_inline)) { return hardware::nearly_rsqrt(x); }, a);
+    const V e = fma(a * y, -y, one);
+    const V series = sizeof(T) == 4 ? fma(e, V(T(0.375)), half) : fma(fma(e, V(T(0.3125)), V(T(0.375))), e, half);
+    return where(isnan(e), y, fma(y * e, series, y));  // at 0 and infinity the estimate is exact and e a NaN
+  } else {
+    return one / sqrt(a);
+  }
 }
 
 }  // namespace kiln::cpu
