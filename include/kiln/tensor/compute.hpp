@@ -214,6 +214,9 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
     throw shape_error(message("in place: the result has shape ", sizes, " but the tensor has ", target->sizes,
                               ": an in-place operation cannot change the shape (write a = a + b instead)"));
   bool recorded = grad_enabled() && any_history<E>(c);
+  if (target->history && target->history->view && grad_enabled())
+    throw graph_error(message("in place: the tensor of shape ", target->sizes, " is a view of one that gradients flow to, and that one "
+                              "would not know of the change: change it as a whole, clone() the view, or use no_grad"));
   if (target->history && target->history->leaf) {
     // Updating a parameter is the end of its old value, not a step of a computation.
     const ref<gradient_record> own = std::exchange(target->history, nullptr);

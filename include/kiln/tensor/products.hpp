@@ -11,15 +11,6 @@
 
 namespace kiln {
 
-namespace detail {
-/// The expression as a tensor: evaluated, unless it is one.
-template <Expression X>
-auto as_tensor(const X& x) {
-  if constexpr (Leaf<X>) return x;
-  else return Tensor<typename X::value_type, typename X::device_type>(x);
-}
-}  // namespace detail
-
 /// The matrix product, by NumPy's rules: 1-D operands are a row on the left and a column on the right, axes before the
 /// last two are batches and broadcast. Operands that are expressions are evaluated; the product itself is lazy, and
 /// what is done to it elementwise is applied to its blocks while they are in cache. Throws shape_error, when

@@ -58,6 +58,7 @@ inline void destroy(graph_node* node) noexcept { delete node; }
 struct gradient_record {
   std::atomic<std::uint32_t> references{1};
   bool leaf = false;               ///< the user asked for it; kept in `gradient` after a backward pass
+  bool view = false;               ///< of a view: its elements belong to another tensor's history as well
   dtype type = dtype::float32;
   dims sizes;
   ref<tensor_state> gradient;      ///< contiguous

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -154,6 +155,21 @@ class Tensor {
     return data()[offset];
   }
 
+  // Views of the same elements; defined and described in views.hpp.
+  Tensor reshape(const dims& sizes) const;
+  Tensor view(const dims& sizes) const;
+  Tensor flatten(std::int64_t begin = 0, std::int64_t end = -1) const;
+  Tensor transpose(std::int64_t a, std::int64_t b) const;
+  Tensor t() const;
+  Tensor permute(const dims& order) const;
+  Tensor squeeze() const;
+  Tensor squeeze(std::int64_t axis) const;
+  Tensor unsqueeze(std::int64_t axis) const;
+  Tensor expand(const dims& sizes) const;
+  Tensor slice(std::int64_t axis, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(), std::int64_t step = 1) const;
+  Tensor narrow(std::int64_t axis, std::int64_t begin, std::int64_t length) const;
+  Tensor select(std::int64_t axis, std::int64_t index) const;
+
   /// A copy with memory of its own, contiguous; gradients flow through it.
   Tensor clone() const { return Tensor(apply<clone_op>(*this)); }
   /// The same elements without their gradient history.
@@ -219,7 +235,7 @@ class Tensor {
     using V = typename E::value_type;
     static_assert(detail::category<V> <= detail::category<T> || std::same_as<V, T>,
                   "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
-    detail::compute_in_place(cast<T>(e), *state());
+    detail::compute_in_place(cast<T>(e), state());
     return *this;
   }
 

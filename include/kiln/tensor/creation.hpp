@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tensors from nothing: zeros, ones, full, empty, eye, arange, linspace and their *_like forms; and from memory: tensor
+// copies, from_blob looks at memory that somebody else owns.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/expr/shape.hpp>
+#include <kiln/tensor/tensor.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+/// The element type asked for; if none was (void), that of a number as PyTorch takes it: bool, int64 or float32.
+template <class T, class... V>
+struct created {
+  using type = T;
+};
+template <class... V>
+struct created<void, V...> {
+  static constexpr int highest = std::max({category<V>...});
+  using type = std::conditional_t<highest == 0, bool, std::conditional_t<highest == 1, std::int64_t, float>>;
+};
+template <class T, class... V>
+using created_t = typename created<T, V...>::type;
+
+/// A number as T. Throws value_error if an integer type cannot hold it.
+template <Element T, Number V>
+T number_as(V value, const char* where) {
+  if constexpr (std::same_as<T, bool>) {
+    return static_cast<compute_t<V>>(value) != compute_t<V>(0);
+  } else if constexpr (is_floating(dtype_of<T>)) {
+    return static_cast<T>(static_cast<compute_t<T>>(value));
+  } else {
+    bool fits;
+    if constexpr (std::is_integral_v<V>) {
+      // As C++20's in_range, which does not take bool.
+      const T back = static_cast<T>(value);
+      fits = static_cast<V>(back) == value && (back < T(0)) == (value < V(0));
+    } else {
+      // 2^digits is exact in double where the largest value of T may not be.
+      const double v = static_cast<double>(value), edge = std::ldexp(1.0, std::numeric_limits<T>::digits);
+      fits = v < edge && (std::is_signed_v<T> ? v >= -edge : v > -1.0);
+    }
+    if (!fits)
+      throw value_error(message(where, ": ", static_cast<double>(value), " is no value of ", name(dtype_of<T>),
+                                ": use a wider element type or a smaller number"));
+    return static_cast<T>(value);
+  }
+}
+
+/// Sets n contiguous elements.
+template <Element T>
+void fill_elements(T* to, std::int64_t n, T value) {
+  constexpr std::int64_t block = 4096 / static_cast<std::int64_t>(sizeof(T));
+  // The first block is set element by element and copied from cache to the others, at the speed of memory.
+  const std::int64_t first = std::min(n, block);
+  std::fill_n(to, first, value);
+  if (n > first)
+    cpu::parallel_for(n - first, 64 * block, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = first + begin; i < first + end; i += block)
+        std::memcpy(static_cast<void*>(to + i), to, static_cast<std::size_t>(std::min(block, first + end - i)) * sizeof(T));
+    });
+}
+
+/// Sets element i to f(i), on several threads where that pays.
+template <Element T, class F>
+void generate_elements(T* to, std::int64_t n, F f) {
+  cpu::parallel_for(n, 32768, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = f(i);
+  });
+}
+
+}  // namespace detail
+
+/// A tensor whose elements are whatever was in memory. Throws shape_error for a negative size, memory_error.
+template <Element T = float>
+Tensor<T> empty(const dims& sizes) {
+  return Tensor<T>(new_tensor(dtype_of<T>, sizes));
+}
+/// Every element is `value`. Without a type given: bool, int64 or float32, by the kind of number. Throws shape_error
+/// for a negative size, value_error if the type cannot hold the value.
+template <class T = void, Number V>
+auto full(const dims& sizes, V value) {
+  using E = detail::created_t<T, V>;
+  const E element = detail::number_as<E>(value, "full");
+  auto result = empty<E>(sizes);
+  detail::fill_elements(result.data(), result.numel(), element);
+  return result;
+}
+template <Element T = float>
+Tensor<T> zeros(const dims& sizes) {
+  return full<T>(sizes, 0);
+}
+template <Element T = float>
+Tensor<T> ones(const dims& sizes) {
+  return full<T>(sizes, 1);
+}
+
+/// Shape and element type as those of x, which is not evaluated.
+template <Expression X>
+auto empty_like(const X& x) {
+  return empty<typename X::value_type>(shape_of(x));
+}
+template <Expression X, Number V>
+auto full_like(const X& x, V value) {
+  return full<typename X::value_type>(shape_of(x), value);
+}
+template <Expression X>
+auto zeros_like(const X& x) {
+  return full_like(x, 0);
+}
+template <Expression X>
+auto ones_like(const X& x) {
+  return full_like(x, 1);
+}
+
+/// Ones on the diagonal, zeros beside it; `columns` of -1 means square. Throws shape_error for a negative size.
+template <Element T = float>
+Tensor<T> eye(std::int64_t rows, std::int64_t columns = -1) {
+  if (columns == -1) columns = rows;
+  auto result = zeros<T>({rows, columns});
+  for (std::int64_t i = 0; i < std::min(rows, columns); ++i) result.data()[i * (columns + 1)] = T(1);
+  return result;
+}
+
+/// start, start + step, ... before end: ceil((end - start) / step) elements, none if that is negative. Without a type
+/// given: int64 for integers, else float32. Throws value_error for a step of 0 or values that the type cannot hold.
+template <class T = void, Number A, Number B, Number S = int>
+auto arange(A start, B end, S step = 1) {
+  using E = detail::created_t<T, A, B, S>;
+  static_assert(!std::same_as<E, bool>, "kiln: arange makes no bools: name a number type, arange<float>(...)");
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<S>) {
+    const auto a = detail::number_as<std::int64_t>(start, "arange"), b = detail::number_as<std::int64_t>(end, "arange"),
+               s = detail::number_as<std::int64_t>(step, "arange");
+    if (s == 0) throw value_error("arange: a step of 0 never arrives: use another");
+    const bool some = s > 0 ? a < b : a > b;
+    // Unsigned, because the distance may not fit 63 bits.
+    const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b), us = static_cast<std::uint64_t>(s);
+    const std::uint64_t n = !some ? 0 : (s > 0 ? (ub - ua - 1) / us : (ua - ub - 1) / (0 - us)) + 1;
+    auto result = empty<E>({static_cast<std::int64_t>(std::min(n, std::uint64_t{1} << 62))});
+    auto at = [&](std::int64_t i) { return static_cast<std::int64_t>(ua + static_cast<std::uint64_t>(i) * us); };
+    if (n > 0) {
+      detail::number_as<E>(a, "arange");
+      detail::number_as<E>(at(static_cast<std::int64_t>(n) - 1), "arange");
+    }
+    detail::generate_elements(result.data(), static_cast<std::int64_t>(n), [&](std::int64_t i) { return static_cast<E>(static_cast<compute_t<E>>(at(i))); });
+    return result;
+  } else {
+    const double a = static_cast<double>(start), b = static_cast<double>(end), s = static_cast<double>(step);
+    const double n = std::max(std::ceil((b - a) / s), 0.0);
+    if (s == 0 || !std::isfinite(a) || !std::isfinite(b) || !std::isfinite(n))
+      throw value_error(message("arange: from ", a, " to ", b, " in steps of ", s, " is no range: use finite numbers and a step other than 0"));
+    if (n > std::ldexp(1.0, 59)) throw shape_error(message("arange: ", n, " elements are more than memory can hold: make the step larger"));
+    const auto elements = static_cast<std::int64_t>(n);
+    auto result = empty<E>({elements});
+    if (elements > 0) {
+      detail::number_as<E>(a, "arange");
+      detail::number_as<E>(a + static_cast<double>(elements - 1) * s, "arange");
+    }
+    detail::generate_elements(result.data(), elements, [=](std::int64_t i) { return static_cast<E>(static_cast<compute_t<E>>(a + static_cast<double>(i) * s)); });
+    return result;
+  }
+}
+/// 0, 1, ... before end.
+template <class T = void, Number B>
+auto arange(B end) {
+  return arange<T>(B(0), end, B(1));
+}
+
+/// `steps` numbers from start to end, both included, at equal distances. Throws value_error for a negative number of
+/// them, or numbers that an integer type cannot hold.
+template <Element T = float, Number A, Number B>
+Tensor<T> linspace(A start, B end, std::int64_t steps) {
+  if (steps < 0) throw value_error(message("linspace: ", steps, " steps: use 0 or more"));
+  const double a = static_cast<double>(start), b = static_cast<double>(end);
+  detail::number_as<T>(a, "linspace");
+  detail::number_as<T>(b, "linspace");
+  auto result = empty<T>({steps});
+  const double step = steps > 1 ? (b - a) / static_cast<double>(steps - 1) : 0;
+  // From both ends, so that both are exact.
+  detail::generate_elements(result.data(), steps, [=](std::int64_t i) {
+    const double v = i < (steps + 1) / 2 ? a + static_cast<double>(i) * step : b - static_cast<double>(steps - 1 - i) * step;
+    return static_cast<T>(static_cast<compute_t<T>>(v));
+  });
+  return result;
+}
+
+namespace detail {
+
+template <class R>
+concept ElementRange = requires(const R& r) {
+  { *std::data(r) } -> std::convertible_to<const std::remove_cvref_t<decltype(*std::data(r))>&>;
+  std::size(r);
+} && Element<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>> && !Expression<R>;
+
+template <class R>
+concept NestedRange = !ElementRange<R> && !Expression<R> && requires(const R& r) {
+  std::begin(r)->begin();
+  std::size(r);
+};
+
+template <class R>
+struct nested {
+  using type = std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>;
+};
+template <NestedRange R>
+struct nested<R> {
+  using type = typename nested<std::remove_cvref_t<decltype(*std::begin(std::declval<const R&>()))>>::type;
+};
+
+// The sizes along the first elements; what differs from them is found while copying.
+template <class R>
+void nested_sizes(const R& r, dims& sizes) {
+  sizes.push_back(static_cast<std::int64_t>(std::size(r)));
+  if constexpr (NestedRange<R>) {
+    using Inner = std::remove_cvref_t<decltype(*std::begin(r))>;
+    if (std::size(r) > 0) nested_sizes(*std::begin(r), sizes);
+    else nested_sizes(Inner{}, sizes);
+  }
+}
+template <class R, class T>
+T* copy_nested(const R& r, const dims& sizes, int axis, T* to) {
+  if (static_cast<std::int64_t>(std::size(r)) != sizes[axis])
+    throw shape_error(message("tensor: axis ", axis, " has rows of ", sizes[axis], " and of ", std::size(r), " elements: make them equally long"));
+  if constexpr (NestedRange<R>) {
+    for (const auto& row : r) to = copy_nested(row, sizes, axis + 1, to);
+    return to;
+  } else {
+    return std::copy(std::data(r), std::data(r) + std::size(r), to);
+  }
+}
+
+}  // namespace detail
+
+/// A copy of the elements of a contiguous range (vector, array, span ...), as a 1-D tensor.
+template <detail::ElementRange R>
+auto tensor(const R& values) {
+  using T = typename detail::nested<R>::type;
+  auto result = empty<T>({static_cast<std::int64_t>(std::size(values))});
+  std::copy(std::data(values), std::data(values) + std::size(values), result.data());
+  return result;
+}
+/// A copy of the elements of a contiguous range in row-major order. Throws shape_error unless they fill the sizes.
+template <detail::ElementRange R>
+auto tensor(const R& values, const dims& sizes) {
+  if (static_cast<std::int64_t>(std::size(values)) != count(sizes))
+    throw shape_error(message("tensor: ", std::size(values), " elements do not fill shape ", sizes, ", which has ", count(sizes)));
+  using T = typename detail::nested<R>::type;
+  auto result = empty<T>(sizes);
+  std::copy(std::data(values), std::data(values) + std::size(values), result.data());
+  return result;
+}
+/// A copy of nested ranges: vectors of vectors. Throws shape_error if inner ones differ in length.
+template <detail::NestedRange R>
+auto tensor(const R& values) {
+  dims sizes;
+  detail::nested_sizes(values, sizes);
+  auto result = empty<typename detail::nested<R>::type>(sizes);
+  detail::copy_nested(values, sizes, 0, result.data());
+  return result;
+}
+
+/// A tensor that looks at memory it does not own, `strides` elements apart along each axis. The memory must outlive it
+/// and everything that shares its elements; `keep_alive` is held until then. Throws shape_error for negative sizes.
+template <Element T>
+Tensor<T> from_blob(T* data, const dims& sizes, const dims& strides, std::shared_ptr<void> keep_alive = nullptr) {
+  const std::int64_t elements = count(sizes);
+  if (sizes.rank() != strides.rank())
+    throw shape_error(message("from_blob: sizes ", sizes, " and strides ", strides, ": give one stride per axis"));
+  auto state = new_state(dtype_of<T>, sizes, strides);
+  auto* block = new storage;
+  block->owner = new std::shared_ptr<void>(std::move(keep_alive));
+  block->release = [](storage* s) noexcept {
+    delete static_cast<std::shared_ptr<void>*>(s->owner);
+    delete s;
+  };
+  block->data = data;
+  block->bytes = static_cast<std::size_t>(elements) * sizeof(T);
+  state->memory = ref<storage>::adopt(block);
+  state->data = data;
+  return Tensor<T>(std::move(state));
+}
+/// The same with row-major strides.
+template <Element T>
+Tensor<T> from_blob(T* data, const dims& sizes, std::shared_ptr<void> keep_alive = nullptr) {
+  return from_blob(data, sizes, contiguous_strides(sizes), std::move(keep_alive));
+}
+
+}  // namespace kiln
