@@ -222,6 +222,10 @@ TEST_CASE("gemm: infinities and NaN spread to their row or column alone") {
 }
 
 TEST_CASE("gemm: the number of threads does not change a bit of the result") {
+  if (cpu::detail::has_blas<float>) {
+    MESSAGE("skipped: the library that this build names rounds as the blocks it is given fall");
+    return;
+  }
   for (const auto& shape :
        {std::array<std::int64_t, 3>{300, 200, 500}, {64, 256, 784}, {1, 3000, 200}, {3000, 1, 200}}) {
     const std::int64_t m = shape[0], n = shape[1], k = shape[2];

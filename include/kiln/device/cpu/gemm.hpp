@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <kiln/core/error.hpp>
+#include <kiln/device/cpu/blas.hpp>
 #include <kiln/device/cpu/gemm_blocks.hpp>
 #include <kiln/device/cpu/gemm_row.hpp>
 
@@ -79,6 +80,7 @@ void run_gemm(const gemm_problem<S>& p) {
                         reinterpret_cast<const U*>(p.b), p.b_row, p.b_col, reinterpret_cast<U*>(p.c), p.c_row, p.c_col,
                         p.add, p.done, p.swapped});
   } else if constexpr (std::same_as<S, gemm_compute<S>>) {
+    if (gemm_by_blas(p)) return;
     if (p.m == 1 && (p.b_row == 1 || p.b_col == 1)) return gemm_row(p);
     if (p.n == 1 && (p.a_row == 1 || p.a_col == 1)) return gemm_row(p.transposed());
   }
