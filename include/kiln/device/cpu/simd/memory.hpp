@@ -131,17 +131,24 @@ template <class S, int N>
   }
 }
 
-/// Copies `count` (0 to N) elements by blocks of halving size, so that each copy is one move of known length.
+/// Copies `count` (0 to N - 1) elements by blocks of halving size, so that each copy is one move of known length.
+template <int N, class S>
+[[gnu::always_inline]] inline void copy_fewer(S* to, const S* from, int count) {
+  if constexpr (N > 1) {
+    constexpr int part = N / 2;
+    if ((count & part) != 0) {
+      std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), part * sizeof(S));
+      to += part;
+      from += part;
+    }
+    copy_fewer<part>(to, from, count);
+  }
+}
+/// Copies `count` (0 to N) elements.
 template <int N, class S>
 [[gnu::always_inline]] inline void copy_some(S* to, const S* from, int count) {
-  if constexpr (N >= 1) {
-    if ((count & N) != 0) {
-      std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), N * sizeof(S));
-      to += N;
-      from += N;
-    }
-    copy_some<N / 2>(to, from, count);
-  }
+  if (count == N) std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), N * sizeof(S));
+  else copy_fewer<N>(to, from, count);
 }
 
 /// `count` (0 to N) elements from `p`. The lanes beyond repeat the first element, so that a computation on them meets
