@@ -22,7 +22,8 @@ inline bool earlier(const ref<gradient_record>& a, const ref<gradient_record>& b
 // Records whose gradient is being collected, latest on top. Leaves nothing half done behind if a node throws.
 class backward_pass {
  public:
-  backward_pass() { queue_.reserve(16); }
+  // The room of the last pass on this thread is used again, so that passes do not allocate.
+  backward_pass() : queue_(std::move(room())) { queue_.clear(); }
   backward_pass(const backward_pass&) = delete;
   backward_pass& operator=(const backward_pass&) = delete;
   ~backward_pass() {
@@ -30,6 +31,8 @@ class backward_pass {
       r->queued = false;
       r->gradient = nullptr;
     }
+    queue_.clear();
+    if (queue_.capacity() > room().capacity()) room() = std::move(queue_);
   }
   void add(const ref<gradient_record>& record) {
     if (!record || !record->producer || record->queued) return;
@@ -56,6 +59,10 @@ class backward_pass {
   }
 
  private:
+  static std::vector<ref<gradient_record>>& room() {
+    static thread_local std::vector<ref<gradient_record>> kept;
+    return kept;
+  }
   std::vector<ref<gradient_record>> queue_;
 };
 

@@ -83,6 +83,9 @@ struct node_parts {
   const product_rule* product_rules;
   dims* sizes;                 ///< per slot: sizes of the leaf
   dtype* types;
+  cpu::operand_view* in;       ///< room for slots + 2
+  cpu::result_view* out;       ///< room for slots
+  ref<tensor_state>* product_gradients;  ///< per product, empty
 };
 
 /// Gradients of the operands of a product, given its own: dA = dP B^T and dB = A^T dP, summed over broadcast batches.
@@ -191,8 +194,11 @@ class expression_node final : public graph_node {
 
   void backward(const ref<tensor_state>& gradient) override {
     static constexpr const cpu::compiled& program = cpu::compiler<gradient_program<E>>::program;
+    std::array<cpu::operand_view, static_cast<std::size_t>(slots) + 2> in;
+    std::array<cpu::result_view, static_cast<std::size_t>(slots) + 1> out;
+    std::array<ref<tensor_state>, static_cast<std::size_t>(products) + 1> product_gradients;
     run_gradient({&program, slots, values_.data(), numbers_.data(), shared_leaves<E>.leaf.data(), edges_.data(), products_.data(),
-                  products, product_rules<E>.data(), sizes_.data(), types_.data()},
+                  products, product_rules<E>.data(), sizes_.data(), types_.data(), in.data(), out.data(), product_gradients.data()},
                  how_, gradient);
   }
   void release() override {
@@ -233,35 +239,32 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
     if (node.products[i].left.memory) node.products[i].left.check();
     if (node.products[i].right.memory) node.products[i].right.check();
   }
-  std::array<cpu::operand_view, cpu::max_slots> in;
-  std::array<cpu::result_view, cpu::max_slots> out;
   auto row_strides = [&](const tensor_state& t) {
     return how.row_root ? row_value_strides(t, how.domain, how.axes, how.keepdim) : cpu::broadcast_strides(t.sizes, t.strides, how.domain);
   };
   for (int i = 0; i < program.slots; ++i) {
-    const std::size_t k = static_cast<std::size_t>(i);
+    cpu::operand_view& in = node.in[i];
     if (i == node.slots) {
-      in[k] = {gradient->data, row_strides(*gradient), size_of(gradient->type)};
+      in = {gradient->data, row_strides(*gradient), size_of(gradient->type)};
       continue;
     }
     const saved_value& v = node.values[i];
     if (!v.memory) {
-      in[k].data = nullptr;
+      in.data = nullptr;
       continue;
     }
     if (i == node.slots + 1) {
       tensor_state t;
       t.sizes = v.sizes, t.strides = v.strides;
-      in[k] = {v.data, row_strides(t), size_of(v.type)};
+      in = {v.data, row_strides(t), size_of(v.type)};
     } else {
-      in[k] = {v.data, cpu::broadcast_strides(v.sizes, v.strides, how.domain), size_of(v.type)};
+      in = {v.data, cpu::broadcast_strides(v.sizes, v.strides, how.domain), size_of(v.type)};
     }
   }
-  std::array<ref<tensor_state>, cpu::max_slots> product_gradients;
   bool any = false;
   for (int r = 0; r < node.slots; ++r) {
-    const std::size_t k = static_cast<std::size_t>(r);
-    out[k].data = nullptr;
+    cpu::result_view& out = node.out[r];
+    out.data = nullptr;
     int product = -1;
     for (int p = 0; p < node.product_count; ++p)
       if (node.products[p].slot == r) product = p;
@@ -272,16 +275,16 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
     if (product >= 0) {
       // A product that is the whole expression gets its gradient as it is.
       if (from >= 0 && program.tape[from].code == opcode::leaf && program.tape[from].slot == node.slots && gradient->sizes == node.sizes[r]) {
-        product_gradients[k] = gradient;
+        node.product_gradients[product] = gradient;
         continue;
       }
-      product_gradients[k] = new_tensor(node.types[r], node.sizes[r]);
+      node.product_gradients[product] = new_tensor(node.types[r], node.sizes[r]);
       if (from < 0) {
-        set_zero(*product_gradients[k]);
+        set_zero(*node.product_gradients[product]);
         continue;
       }
-      const tensor_state& t = *product_gradients[k];
-      out[k] = {t.data, cpu::broadcast_strides(t.sizes, t.strides, how.domain), size_of(t.type), t.type, false};
+      const tensor_state& t = *node.product_gradients[product];
+      out = {t.data, cpu::broadcast_strides(t.sizes, t.strides, how.domain), size_of(t.type), t.type, false};
       any = true;
       continue;
     }
@@ -290,16 +293,16 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
       if (!to.add) set_zero(*to.tensor);
       continue;
     }
-    out[k] = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how.domain), size_of(to.tensor->type), to.tensor->type, to.add};
+    out = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how.domain), size_of(to.tensor->type), to.tensor->type, to.add};
     any = true;
   }
   if (any) {
-    cpu::task job{.program = &program, .domain = how.domain, .reduced_axes = program.reductions ? how.axes : 0, .in = in.data(), .out = out.data(), .scalars = node.numbers};
+    cpu::task job{.program = &program, .domain = how.domain, .reduced_axes = program.reductions ? how.axes : 0, .in = node.in, .out = node.out, .scalars = node.numbers};
     cpu::run(job);
   }
   for (int p = 0; p < node.product_count; ++p) {
     const saved_product& product = node.products[p];
-    const ref<tensor_state>& g = product_gradients[static_cast<std::size_t>(product.slot)];
+    const ref<tensor_state>& g = node.product_gradients[p];
     if (!g) continue;
     node.product_rules[p](product, *g, node.inputs[node.slots + 2 * p], node.inputs[node.slots + 2 * p + 1]);
   }
