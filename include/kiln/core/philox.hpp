@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// Random bits that are a function of (seed, counter) and of nothing else: Philox4x32-10 (Salmon, Moraes, Dror, Shaw:
+// "Parallel random numbers: as easy as 1, 2, 3", 2011). A generator only hands out ranges of counters, so draws are the
+// same on every number of threads and on every device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+namespace kiln {
+
+using philox_counter = std::array<std::uint32_t, 4>;
+using philox_key = std::array<std::uint32_t, 2>;
+
+namespace detail {
+// The constants of the paper: two multipliers, and what the key grows by each round.
+inline constexpr std::array<std::uint32_t, 2> philox_multipliers{0xd2511f53u, 0xcd9e8d57u};
+inline constexpr philox_key philox_weyl{0x9e3779b9u, 0xbb67ae85u};
+}  // namespace detail
+
+/// The 128 random bits that belong to a counter: ten rounds of Philox4x32.
+constexpr philox_counter philox4x32(philox_counter c, philox_key key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{detail::philox_multipliers[0]} * c[0], b = std::uint64_t{detail::philox_multipliers[1]} * c[2];
+    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    key[0] += detail::philox_weyl[0];
+    key[1] += detail::philox_weyl[1];
+  }
+  return c;
+}
+
+/// Blocks of 128 bits from number `first` on, under one seed. Word w of block b is
+/// philox4x32({low b, high b, 0, 0}, {low seed, high seed})[w].
+struct random_stream {
+  std::uint64_t seed = 0, first = 0;
+
+  constexpr philox_key key() const { return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}; }
+  constexpr philox_counter block(std::uint64_t i) const {
+    const std::uint64_t b = first + i;
+    return philox4x32({static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32), 0, 0}, key());
+  }
+  /// 64 bits: number i of the stream.
+  constexpr std::uint64_t bits(std::uint64_t i) const {
+    const philox_counter b = block(i / 2);
+    const std::size_t at = 2 * (i % 2);
+    return b[at] | std::uint64_t{b[at + 1]} << 32;
+  }
+};
+
+/// Gives each that asks its own part of one sequence. May be used by several threads; which of them comes first is then
+/// up to them.
+class generator {
+ public:
+  constexpr explicit generator(std::uint64_t seed = 0) : seed_(seed) {}
+  generator(const generator&) = delete;
+  generator& operator=(const generator&) = delete;
+
+  /// Starts the sequence of this seed from the beginning.
+  void manual_seed(std::uint64_t seed) {
+    const std::lock_guard lock(mutex_);
+    seed_ = seed;
+    next_ = 0;
+  }
+  /// The next `blocks` blocks of the sequence, which nobody else gets.
+  random_stream take(std::uint64_t blocks) {
+    const std::lock_guard lock(mutex_);
+    const random_stream part{seed_, next_};
+    next_ += blocks;
+    return part;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t seed_, next_ = 0;
+};
+
+namespace detail {
+inline constinit generator shared_generator;
+}
+
+/// The generator that is used where none is named. It starts with seed 0, so that a program draws the same every time.
+inline generator& default_generator() { return detail::shared_generator; }
+
+/// Starts the sequence of this seed in the default generator.
+inline void manual_seed(std::uint64_t seed) { default_generator().manual_seed(seed); }
+
+}  // namespace kiln
