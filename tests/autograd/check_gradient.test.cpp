@@ -72,3 +72,12 @@ TEST_CASE("check_gradient: the inputs stay as they were") {
 TEST_CASE("check_gradient: a function without inputs that matter, and an empty input, are fine") {
   CHECK(check_gradient([](auto x) { return x * 2.0; }, Tensor<double>(std::initializer_list<double>{})).agrees);
 }
+
+TEST_CASE("check_gradient: the gradient of a broadcast operand is summed, whatever the length of the axis") {
+  for (std::int64_t length : {1, 2, 3, 5, 8, 13, 31, 33, 100}) {
+    Tensor<double> wide(new_tensor(dtype::float64, {2, length}));
+    for (std::int64_t i = 0; i < wide.numel(); ++i) wide.data()[i] = 0.1 * static_cast<double>(i);
+    const auto check = check_gradient([&](auto x) { return x * wide + x; }, Tensor<double>{0.7});
+    CHECK_MESSAGE(check.agrees, "length ", length, ": ", check.text);
+  }
+}

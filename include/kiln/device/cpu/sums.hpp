@@ -38,8 +38,9 @@ inline double sum_of(const T* values, std::int64_t n) {
     d = d + load<N>(values + i + 3 * N);
   }
   for (; i + N <= n; i += N) a = a + load<N>(values + i);
-  if (i < n) b = b + load_partial<N>(values + i, static_cast<int>(n - i));
-  return static_cast<double>(reduce_add((a + b) + (c + d)));
+  double rest = 0;  // one by one: the lanes beyond a partial load are not zero
+  for (; i < n; ++i) rest += static_cast<double>(values[i]);
+  return static_cast<double>(reduce_add((a + b) + (c + d))) + rest;
 }
 template <class T>
 inline void add_wide(double* total, const T* values, std::int64_t n) {
