@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <kiln/expr/node.hpp>
+#include <kiln/expr/own_ops.hpp>
 #include <kiln/expr/product.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tape/expand.hpp>
@@ -180,7 +181,7 @@ template <class X>
 inline constexpr auto value_tape = finished([](program& out) {
   program written, flat;
   detail::flatten<X>(written);
-  expand(written, flat, op_rules_table, false);
+  expand(written, flat, rules_for<X>, false);
   keep_needed(flat, out);
 });
 
@@ -189,8 +190,8 @@ template <class X>
 inline constexpr auto gradient_tape = finished([](program& out) {
   program written, kept;
   detail::flatten<X>(written);
-  expand(written, kept, op_rules_table, true);
-  gradient(kept, out, op_rules_table, census<X>::leaves);
+  expand(written, kept, rules_for<X>, true);
+  gradient(kept, out, rules_for<X>, census<X>::leaves);
 });
 
 }  // namespace kiln

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// Ops that a program brings itself: composite records that are not in the library's list. They are found in the type
+// of an expression and joined to the list for its tape; written out, they are primitive ops like any other.
+#pragma once
+
+#include <type_traits>
+
+#include <kiln/expr/node.hpp>
+#include <kiln/expr/product.hpp>
+#include <kiln/ops/all.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+/// Whether the library's list has an op of this name.
+template <class Op>
+inline constexpr bool listed = op_rules_table.index(opcode_of(Op::name)) >= 0;
+
+template <class Op>
+constexpr bool check_own() {
+  static_assert(Op::composite, "kiln: an op of your own must be composite: set `composite = true` and write its value rule with kiln's functions");
+  return true;
+}
+
+template <class A, class B>
+struct join_lists;
+template <class... A>
+struct join_lists<op_list<A...>, op_list<>> {
+  using type = op_list<A...>;
+};
+template <class... A, class B, class... Rest>
+struct join_lists<op_list<A...>, op_list<B, Rest...>> {
+  using with = std::conditional_t<(std::is_same_v<A, B> || ...), op_list<A...>, op_list<A..., B>>;
+  using type = typename join_lists<with, op_list<Rest...>>::type;
+};
+
+/// The ops of an expression that are not in the library's list.
+template <class X>
+struct own_ops {
+  using type = op_list<>;
+};
+template <class Op, class Below>
+struct with_op {
+  using type = Below;
+};
+template <class Op, class Below>
+  requires(!listed<Op>)
+struct with_op<Op, Below> {
+  static_assert(check_own<Op>());
+  using type = typename join_lists<Below, op_list<Op>>::type;
+};
+template <class Op, class A>
+struct own_ops<row_node<Op, A>> {
+  using type = typename with_op<Op, typename own_ops<A>::type>::type;
+};
+template <class Op, class A>
+struct own_ops<node<Op, A>> {
+  using type = typename with_op<Op, typename own_ops<A>::type>::type;
+};
+template <class Op, class A, class B>
+struct own_ops<node<Op, A, B>> {
+  using type = typename with_op<Op, typename join_lists<typename own_ops<A>::type, typename own_ops<B>::type>::type>::type;
+};
+template <class Op, class A, class B, class C>
+struct own_ops<node<Op, A, B, C>> {
+  using below = typename join_lists<typename own_ops<A>::type, typename own_ops<B>::type>::type;
+  using type = typename with_op<Op, typename join_lists<below, typename own_ops<C>::type>::type>::type;
+};
+
+template <class List, class Own>
+struct rules_with;
+template <class... Ops, class... Own>
+struct rules_with<op_list<Ops...>, op_list<Own...>> {
+  static constexpr const rule_table& table = op_table<op_list<Ops..., Own...>>::table;
+};
+template <class... Ops>
+struct rules_with<op_list<Ops...>, op_list<>> {
+  static constexpr const rule_table& table = op_rules_table;
+};
+
+}  // namespace detail
+
+/// The rules that the tape of X is made with.
+template <class X>
+inline constexpr const rule_table& rules_for = detail::rules_with<all_ops, typename detail::own_ops<X>::type>::table;
+
+}  // namespace kiln
