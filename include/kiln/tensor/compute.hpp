@@ -148,13 +148,15 @@ bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_
 template <class E>
 void run_into(const E& e, const evaluation& how, collected<E>& c, const ref<tensor_state>& out, bool recorded, bool in_place = false) {
   (void)e;
+  // Integers have no gradient: compile no program for it.
+  constexpr bool differentiable = is_floating(dtype_of<typename E::value_type>);
   if constexpr (census<E>::products > 0) {
     std::array<ref<tensor_state>, static_cast<std::size_t>(census<E>::products)> held;
     if (!compute_products<E>(c, held, how, out, recorded) && !run_at_once<E>(c, *out, count(how.domain))) run_kernel<E>(c, how, *out);
-    if (recorded) record<E>(c, how, out, in_place);
+    if constexpr (differentiable) if (recorded) record<E>(c, how, out, in_place);
   } else {
     if (!run_at_once<E>(c, *out, count(how.domain))) run_kernel<E>(c, how, *out);
-    if (recorded) record<E>(c, how, out, in_place);
+    if constexpr (differentiable) if (recorded) record<E>(c, how, out, in_place);
   }
 }
 
