@@ -72,7 +72,7 @@ void run_gemm(const gemm_problem<S>& p) {
     throw shape_error(message("gemm: sizes ", p.m, " x ", p.k, " x ", p.n, " with a negative one; use 0 or more"));
   }
   if (p.m == 0 || p.n == 0) return;
-  if (p.k == 0 || p.m * p.n * p.k <= 256) return gemm_small(p);
+  if (p.k == 0 || p.m * p.n * p.k <= 256) return gemm_small(p.n < 4 && p.m > p.n ? p.transposed() : p);
   if constexpr (std::is_signed_v<S> && std::is_integral_v<S> && sizeof(S) >= 4) {
     // Unsigned elements may alias signed ones, and wrap around by definition.
     using U = std::make_unsigned_t<S>;

@@ -4,11 +4,23 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <kiln/device/cpu/gemm_blocks.hpp>
 
 namespace kiln::cpu::detail {
+
+// The sum of all lanes, in every lane: the halves swapped and added, then the quarters, and so on.
+template <int D, class V, int... E>
+[[gnu::always_inline]] inline V lane_sum(V a, std::integer_sequence<int, E...> all) {
+  a += __builtin_shufflevector(a, a, (E ^ D)...);
+  if constexpr (D > 1)
+    return lane_sum<D / 2>(a, all);
+  else
+    return a;
+}
 
 /// c[j] = sum over p of x[p] * b[p + j * b_col]: one inner product per column, four at a time.
 template <class T>
@@ -33,16 +45,12 @@ void row_by_columns(const gemm_problem<T>& p, const T* x, std::int64_t begin, st
     for (std::int64_t q = whole; q < p.k; ++q) {
       unroll<together>([&](int i) __attribute__((always_inline)) { rest[i] += x[q] * column[i][q]; });
     }
-    for (int i = 0; i < count; ++i) {
-      if (whole > 0) {
-        for (int half = lanes / 2; half > 0; half /= 2) {
-          for (int lane = 0; lane < half; ++lane) sum[i][lane] += sum[i][lane + half];
-        }
-        rest[i] += sum[i][0];
-      }
+    unroll<together>([&](int i) __attribute__((always_inline)) {
+      if (i >= count) return;
+      const V total = lane_sum<lanes / 2>(sum[i], std::make_integer_sequence<int, lanes>{});
       T& to = p.c[(j + i) * p.c_col];
-      to = p.add ? to + rest[i] : rest[i];
-    }
+      to = p.add ? to + (total[0] + rest[i]) : total[0] + rest[i];
+    });
   }
 }
 
@@ -73,13 +81,20 @@ void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::
   for (; j + lanes <= end; j += lanes) row_strip<1>(p, x, j, 0);
   if (j == end) return;
   if (end >= lanes) return row_strip<1>(p, x, end - lanes, static_cast<int>(j - (end - lanes)));
-  T sum[std::size_t{lanes}] = {};
-  for (std::int64_t q = 0; q < p.k; ++q) {
-    for (std::int64_t i = j; i < end; ++i) sum[i - j] += x[q] * p.b[q * p.b_row + i];
+  // Fewer columns than lanes: rows padded in a panel, a block of them at a time, two sums to hide latency.
+  using V = typename gemm_vector<T>::type;
+  constexpr std::int64_t block = 64;
+  T panel[std::size_t{block * lanes}];
+  V sum[2] = {};
+  for (std::int64_t q = 0; q < p.k; q += block) {
+    const std::int64_t depth = std::min(block, p.k - q);
+    pack_panel<lanes>(depth, static_cast<int>(end - j), p.b + q * p.b_row + j, 1, p.b_row, panel);
+    for (std::int64_t i = 0; i < depth; ++i) sum[i % 2] += load_vector<V>(panel + i * lanes) * x[q + i];
   }
   for (std::int64_t i = j; i < end; ++i) {
     T& to = p.c[i * p.c_col];
-    to = p.add ? to + sum[i - j] : sum[i - j];
+    const T value = sum[0][i - j] + sum[1][i - j];
+    to = p.add ? to + value : value;
   }
 }
 
