@@ -13,6 +13,7 @@
 
 #include <kiln/core/extents.hpp>
 #include <kiln/tensor/compute.hpp>
+#include <kiln/tensor/nested.hpp>
 
 namespace kiln {
 
@@ -32,30 +33,10 @@ class Tensor {
   /// A 0-d tensor.
   explicit Tensor(T value) : state_(new_tensor(dtype_of<T>, {})) { *data() = value; }
   /// From nested lists: `Tensor<float> a{{1, 2}, {3, 4}}`. Throws shape_error if the lists differ in length.
-  Tensor(std::initializer_list<T> values) : state_(new_tensor(dtype_of<T>, {static_cast<std::int64_t>(values.size())})) {
-    std::copy(values.begin(), values.end(), data());
-  }
-  Tensor(std::initializer_list<std::initializer_list<T>> rows) {
-    const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
-    state_ = new_tensor(dtype_of<T>, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)});
-    T* to = data();
-    for (const auto& row : rows) {
-      check_length(row.size(), columns);
-      to = std::copy(row.begin(), row.end(), to);
-    }
-  }
-  Tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks) {
-    const std::size_t rows = blocks.size() ? blocks.begin()->size() : 0;
-    const std::size_t columns = rows ? blocks.begin()->begin()->size() : 0;
-    state_ = new_tensor(dtype_of<T>, {static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
-    T* to = data();
-    for (const auto& block : blocks) {
-      check_length(block.size(), rows);
-      for (const auto& row : block) {
-        check_length(row.size(), columns);
-        to = std::copy(row.begin(), row.end(), to);
-      }
-    }
+  Tensor(std::initializer_list<nested_list<T>> parts) {
+    const nested_list<T> list(parts);
+    state_ = new_tensor(dtype_of<T>, list.sizes);
+    std::copy(list.values.begin(), list.values.end(), data());
   }
   /// Runs the expression. Throws shape_error where operands do not fit, memory_error.
   template <Expression E>
@@ -226,9 +207,6 @@ class Tensor {
                   "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
     static_assert(std::same_as<typename E::device_type, Device>, "kiln: the expression lives on another device: use .to<Device>()");
     return e;
-  }
-  static void check_length(std::size_t got, std::size_t want) {
-    if (got != want) throw shape_error(message("a nested list has rows of ", want, " and of ", got, " elements: make them equally long"));
   }
   template <class E>
   Tensor& update(const E& e) {

@@ -114,7 +114,7 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end) {
   const std::int64_t n = end - begin;
   if (program.results == 1 && !job.out[0].add && n * static_cast<std::int64_t>(job.out[0].size) >= stream_bytes / num_threads()) {
     // Written through a strip in cache: whole lines then go to memory without being fetched from it first.
-    alignas(64) std::array<char, 8192> line;
+    alignas(64) std::array<char, 4096> line;
     const std::int64_t step = static_cast<std::int64_t>(line.size() / job.out[0].size);
     char* out = static_cast<char*>(p.out[0]);
     p.out[0] = line.data();
