@@ -99,7 +99,12 @@ class layers(planted):
         self.check("which is for users", "kiln/optim/c.hpp", "#include <kiln/nn.hpp>")
 
     def test_layers_eigen(self):
-        self.check("only device/cpu knows Eigen", "kiln/tensor/c.hpp", "#include <Eigen/Core>")
+        self.check("only device/cpu and kiln/tensor/eigen.hpp know Eigen", "kiln/tensor/c.hpp", "#include <Eigen/Core>")
+
+    def test_layers_eigen_exchange(self):
+        self.header("kiln/tensor/eigen.hpp", "#include <Eigen/Core>")
+        self.passes("layers.py", "include")
+        self.check("kiln/kiln.hpp reaches kiln/tensor/eigen.hpp", "kiln/kiln.hpp", "#include <kiln/expr/b.hpp>\n#include <kiln/tensor/eigen.hpp>")
 
     def test_layers_optional_reached(self):
         self.header("kiln/k.hpp", "")

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// argmax and argmin: where the largest and smallest elements are.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include <kiln/expr/reductions.hpp>
+#include <kiln/tensor/creation.hpp>
+#include <kiln/tensor/views.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+template <bool Largest, class V>
+[[gnu::always_inline]] inline auto beats(V a, V b) {
+  if constexpr (Largest) return a > b;
+  else return a < b;
+}
+
+/// Index of the first of the best elements among n > 0; a nan is better than all else.
+template <bool Largest, class S>
+std::int64_t best_index(const S* p, std::int64_t n) {
+  using C = compute_t<S>;
+  constexpr int N = cpu::vector_bytes / static_cast<int>(sizeof(C));
+  constexpr std::int64_t block = 32 * N;
+  std::int64_t start = 0;
+  C best = static_cast<C>(p[0]);
+  if (n >= 2 * block) {
+    // Which block holds the best element is found a vector at a time, then its place in there.
+    for (std::int64_t b = 0; b + block <= n; b += block) {
+      auto high = cpu::load<N>(p + b);
+      auto ordered = high == high;
+      for (std::int64_t i = N; i < block; i += N) {
+        const auto v = cpu::load<N>(p + b + i);
+        ordered = ordered & (v == v);
+        high = cpu::where(beats<Largest>(v, high), v, high);
+      }
+      if (!cpu::all(ordered)) {
+        start = b;
+        break;
+      }
+      C here = cpu::to_array(high)[0];
+      for (const C v : cpu::to_array(high)) here = beats<Largest>(v, here) ? v : here;
+      if (b == 0 || beats<Largest>(here, best)) {
+        best = here;
+        start = b;
+      }
+    }
+    best = static_cast<C>(p[start]);
+  }
+  std::int64_t at = start;
+  auto look = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const C v = static_cast<C>(p[i]);
+      if (beats<Largest>(v, best) || (v != v && best == best)) {
+        best = v;
+        at = i;
+      }
+    }
+  };
+  if (n < 2 * block) {
+    look(0, n);
+  } else {
+    look(start, start + block);
+    look(n - n % block, n);
+  }
+  return at;
+}
+
+template <bool Largest, Expression X>
+Tensor<std::int64_t> best_positions(const X& x, const axes& over, bool keepdim, const char* where) {
+  using T = typename X::value_type;
+  if constexpr (std::same_as<T, bool>) {
+    return best_positions<Largest>(cast<std::uint8_t>(x), over, keepdim, where);
+  } else {
+    const no_grad quiet;
+    auto values = as_tensor(x);
+    const dims sizes = values.sizes();
+    const std::uint32_t mask = over.mask(sizes.rank(), where);
+    const std::uint32_t every = (1u << sizes.rank()) - 1;
+    if (mask != every && !std::has_single_bit(mask))
+      throw value_error(message(where, ": several axes of shape ", sizes, ": give one axis, or none for all elements"));
+    if (mask != every) values = values.permute([&] {
+      // The axis goes last, so that what is compared lies in a row.
+      dims order;
+      const int axis = std::countr_zero(mask);
+      for (int i = 0; i < sizes.rank(); ++i)
+        if (i != axis) order.push_back(i);
+      order.push_back(axis);
+      return order;
+    }());
+    if (!values.contiguous_layout()) values = values.clone();
+    const std::int64_t n = mask == every ? values.numel() : values.sizes().back();
+    if (n == 0)
+      throw value_error(message(where, ": shape ", sizes, " has no elements to choose from along ", mask == every ? "its axes" : "this axis",
+                                ": check for an empty tensor first"));
+    auto result = empty<std::int64_t>(reduced_sizes(sizes, mask, keepdim));
+    std::int64_t* to = result.data();
+    const T* from = values.data();
+    cpu::parallel_for(result.numel(), std::max<std::int64_t>(32768 / n, 1), [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = best_index<Largest>(from + i * n, n);
+    });
+    return result;
+  }
+}
+
+}  // namespace detail
+
+/// Where the largest element is: along one axis, or, if none is named, in the row-major order of all. Of equal elements
+/// the first; a nan counts as largest. Throws value_error if there is none or for several axes, index_error.
+template <Expression X>
+Tensor<std::int64_t> argmax(const X& x, axes over = {}, bool keepdim = false) {
+  return detail::best_positions<true>(x, over, keepdim, "argmax");
+}
+/// Where the smallest element is, by the same rules; a nan counts as smallest.
+template <Expression X>
+Tensor<std::int64_t> argmin(const X& x, axes over = {}, bool keepdim = false) {
+  return detail::best_positions<false>(x, over, keepdim, "argmin");
+}
+
+}  // namespace kiln
