@@ -374,8 +374,8 @@ class kernel {
   template <int... I, class Results>
   [[gnu::always_inline]] static void execute(const strip& s, std::integer_sequence<int, I...>, Results results) {
     state now;
-    alignas(64) spread_values spread;
-    each_values unused;
+    [[maybe_unused]] alignas(64) spread_values spread;
+    [[maybe_unused]] each_values unused;
     (prepare<I>(s, now, spread, unused), ...);
     if constexpr (delivers)
       for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r) now.out[r] = s.out[r], now.add[r] = s.add[r];
