@@ -50,7 +50,9 @@ TEST_CASE("check_gradient: a NaN disagrees") {
 TEST_CASE("check_gradient: an input that the function does not depend on has gradient zero") {
   const auto check = check_gradient([](auto x, auto) { return x * 2.0; }, a, b);
   CHECK_MESSAGE(check.agrees, check.text);
-  CHECK_FALSE(check_gradient([](auto x, auto y) { return x * 2.0 + stop_gradient(y); }, a, Tensor<double>{1.0, 2.0, 3.0}).agrees);
+  CHECK_FALSE(
+      check_gradient([](auto x, auto y) { return x * 2.0 + stop_gradient(y); }, a, Tensor<double>{1.0, 2.0, 3.0})
+          .agrees);
 }
 
 TEST_CASE("check_gradient: tolerances are the caller's") {

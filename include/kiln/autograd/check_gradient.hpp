@@ -26,11 +26,11 @@ struct gradient_check_options {
 /// What check_gradient found: true if all elements agree; else the first that does not.
 struct gradient_check {
   bool agrees = true;
-  int input = -1;              ///< number of the input, from 0
-  std::int64_t element = -1;   ///< number of the element in it, in row-major order
-  double backward = 0;         ///< its gradient as backward() has it
-  double differences = 0;      ///< its gradient by finite differences
-  std::string text;            ///< the same as a sentence; empty if all is well
+  int input = -1;             ///< number of the input, from 0
+  std::int64_t element = -1;  ///< number of the element in it, in row-major order
+  double backward = 0;        ///< its gradient as backward() has it
+  double differences = 0;     ///< its gradient by finite differences
+  std::string text;           ///< the same as a sentence; empty if all is well
   explicit operator bool() const { return agrees; }
 };
 
@@ -43,13 +43,15 @@ inline double gradient_check_weight(std::int64_t i) {
 }
 
 template <class Call>
-gradient_check check_all_gradients(const Call& call, Tensor<double>* inputs, int count, const gradient_check_options& how) {
+gradient_check check_all_gradients(const Call& call, Tensor<double>* inputs, int count,
+                                   const gradient_check_options& how) {
   // The elements are changed through a handle without history: only the comparison with backward() is recorded.
   auto weighted_sum = [&] {
     const no_grad quiet;
     const Tensor<double> y = Tensor<double>(call()).clone();
     long double total = 0;
-    for (std::int64_t i = 0; i < y.numel(); ++i) total += static_cast<long double>(gradient_check_weight(i)) * y.data()[i];
+    for (std::int64_t i = 0; i < y.numel(); ++i)
+      total += static_cast<long double>(gradient_check_weight(i)) * y.data()[i];
     return total;
   };
   auto slope = [&](double& x, double step) {
@@ -81,9 +83,14 @@ gradient_check check_all_gradients(const Call& call, Tensor<double>* inputs, int
       const double differences = static_cast<double>((4 * slope(x, step / 2) - slope(x, step)) / 3);
       const double got = inputs[k].has_grad() ? inputs[k].grad().data()[i] : 0;
       if (std::abs(got - differences) <= how.atol + how.rtol * std::abs(differences)) continue;
-      return {false, k, i, got, differences,
-              message("check_gradient: input ", k, " of shape ", inputs[k].sizes(), ", element ", i, " (value ", x, "): backward() gives ",
-                      got, ", finite differences ", differences, "; tolerance ", how.atol, " + ", how.rtol, " * |differences|")};
+      return {false,
+              k,
+              i,
+              got,
+              differences,
+              message("check_gradient: input ", k, " of shape ", inputs[k].sizes(), ", element ", i, " (value ", x,
+                      "): backward() gives ", got, ", finite differences ", differences, "; tolerance ", how.atol,
+                      " + ", how.rtol, " * |differences|")};
     }
   }
   return {};
@@ -103,8 +110,9 @@ template <class F, std::same_as<Tensor<double>>... Inputs>
   std::array<Tensor<double>, sizeof...(Inputs)> own{inputs...};
   auto call = [&] { return std::apply([&](const auto&... x) { return f(x...); }, own); };
   using result = decltype(call());
-  static_assert(std::same_as<typename result::value_type, double>,
-                "kiln: check_gradient needs a function that returns double: float is too coarse for finite differences");
+  static_assert(
+      std::same_as<typename result::value_type, double>,
+      "kiln: check_gradient needs a function that returns double: float is too coarse for finite differences");
   return detail::check_all_gradients(call, own.data(), static_cast<int>(sizeof...(Inputs)), how);
 }
 /// The same with the usual tolerances.

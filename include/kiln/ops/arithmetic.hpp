@@ -35,7 +35,7 @@ struct div_op : floating<2> {
   }
 };
 struct neg_op : arithmetic<1> {
-  static constexpr std::string_view name = "neg";
+  static constexpr std::string_view name = "neg", infix = "-";
   static constexpr bool accepts(dtype d) { return d != dtype::boolean; }
   static constexpr auto value(auto x) { return -x; }
   static constexpr auto adjoint(auto g, auto, auto) { return -g; }

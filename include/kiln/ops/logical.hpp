@@ -43,7 +43,7 @@ constexpr auto logical_xor(A a, B b) {
 }
 
 struct logical_not_op : logical<1> {
-  static constexpr std::string_view name = "logical_not";
+  static constexpr std::string_view name = "logical_not", infix = "!";
   static constexpr auto value(auto x) { return !x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
@@ -116,7 +116,7 @@ constexpr auto operator>>(A a, B b) {
 }
 
 struct bitwise_not_op : bitwise<1> {
-  static constexpr std::string_view name = "bitwise_not";
+  static constexpr std::string_view name = "bitwise_not", infix = "~";
   static constexpr auto value(auto x) { return ~x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };

@@ -47,7 +47,7 @@ struct elementwise {
   static constexpr int arity = Arity;
   static constexpr bool composite = false, reduces = false;
   static constexpr bool dear = false;  ///< costs more than keeping its value in cache does
-  static constexpr std::string_view infix = {};  ///< between the operands of a binary operator
+  static constexpr std::string_view infix = {};  ///< the symbol of an operator, if the op is written as one
   static constexpr bool accepts(dtype) { return true; }
   static constexpr dtype common(dtype d) { return d; }
 };
