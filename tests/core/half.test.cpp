@@ -68,9 +68,15 @@ TEST_CASE_TEMPLATE("half types: every pattern has the value that the format defi
   CHECK(wrong == 0);
 }
 
-TEST_CASE_TEMPLATE("half types: float rounds to nearest even", H, half, bfloat16) { check_rounding<H, float>(); }
-TEST_CASE_TEMPLATE("half types: double rounds once", H, half, bfloat16) { check_rounding<H, double>(); }
-TEST_CASE_TEMPLATE("half types: long double rounds once", H, half, bfloat16) { check_rounding<H, long double>(); }
+TEST_CASE_TEMPLATE("half types: float rounds to nearest even", H, half, bfloat16) {
+  check_rounding<H, float>();
+}
+TEST_CASE_TEMPLATE("half types: double rounds once", H, half, bfloat16) {
+  check_rounding<H, double>();
+}
+TEST_CASE_TEMPLATE("half types: long double rounds once", H, half, bfloat16) {
+  check_rounding<H, long double>();
+}
 
 TEST_CASE("half types: 64-bit integers round once") {
   // 2^62 + 2^54 is the midpoint of two bfloat16 numbers; one more lies beyond it, which a float can't tell.

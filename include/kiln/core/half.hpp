@@ -104,7 +104,8 @@ struct bfloat16 {
   }
 };
 
-static_assert(sizeof(half) == 2 && std::is_trivially_copyable_v<half> && std::is_trivially_default_constructible_v<half>);
+static_assert(sizeof(half) == 2 && std::is_trivially_copyable_v<half> &&
+              std::is_trivially_default_constructible_v<half>);
 static_assert(sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<bfloat16> &&
               std::is_trivially_default_constructible_v<bfloat16>);
 

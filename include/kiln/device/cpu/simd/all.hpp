@@ -2,6 +2,7 @@
 // The whole vector layer of the CPU: lanes, memory, conversions, reductions and mathematics.
 #pragma once
 
+#include <kiln/device/cpu/simd/accuracy.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 #include <kiln/device/cpu/simd/convert.hpp>
 #include <kiln/device/cpu/simd/error_function.hpp>

@@ -19,19 +19,23 @@ template <class T, int N, class Compare>
 
 template <class T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator==(lanes<T, N> a, lanes<T, N> b) {
-  return compared(a, b, [](auto x, auto y) __attribute__((always_inline)) { return x == y; });
+  return compared(
+      a, b, [](auto x, auto y) __attribute__((always_inline)) { return x == y; });
 }
 template <class T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator!=(lanes<T, N> a, lanes<T, N> b) {
-  return compared(a, b, [](auto x, auto y) __attribute__((always_inline)) { return x != y; });
+  return compared(
+      a, b, [](auto x, auto y) __attribute__((always_inline)) { return x != y; });
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator<(lanes<T, N> a, lanes<T, N> b) {
-  return compared(a, b, [](auto x, auto y) __attribute__((always_inline)) { return x < y; });
+  return compared(
+      a, b, [](auto x, auto y) __attribute__((always_inline)) { return x < y; });
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator<=(lanes<T, N> a, lanes<T, N> b) {
-  return compared(a, b, [](auto x, auto y) __attribute__((always_inline)) { return x <= y; });
+  return compared(
+      a, b, [](auto x, auto y) __attribute__((always_inline)) { return x <= y; });
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator>(lanes<T, N> a, lanes<T, N> b) {

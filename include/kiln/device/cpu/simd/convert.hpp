@@ -82,8 +82,10 @@ template <class To, class From, int N>
   } else if constexpr (Integer<From> && Integer<To>) {
     return lanes<To, N>(resized<To, From, N>(a.v));
   } else if constexpr (Integer<From>) {
-    if constexpr (sizeof(From) < 4) return convert<To>(convert<std::int32_t>(a));
-    else return lanes<To, N>(__builtin_convertvector(a.v, typename lanes<To, N>::native));
+    if constexpr (sizeof(From) < 4)
+      return convert<To>(convert<std::int32_t>(a));
+    else
+      return lanes<To, N>(__builtin_convertvector(a.v, typename lanes<To, N>::native));
   } else if constexpr (Integer<To>) {
     if constexpr (std::same_as<To, std::uint64_t>) {
       // Beyond 2^63 the signed conversion has no room: take 2^63 off first and put its bit back.

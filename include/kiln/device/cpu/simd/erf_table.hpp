@@ -12,8 +12,8 @@ inline constexpr float erf_interval = 65.0f / 256;
 /// Where erf rounds to 1, and the polynomial of the last interval gives no less.
 inline constexpr float erf_is_one = 3.92f;
 
-/// Row j holds, for each interval, the coefficient of t^j in erf(x) / x around its middle x = n * width + t. Our own, by
-/// the Remez algorithm with relative weight; the relative error is below 2^-28.
+/// Row j holds, for each interval, the coefficient of t^j in erf(x) / x around its middle x = n * width + t. Our own,
+/// by the Remez algorithm with relative weight; the relative error is below 2^-28.
 alignas(64) inline constexpr float erf_coefficients[6][16] = {
     {1.12837911f, 1.1045928f, 1.03845119f, 0.943424106f, 0.836023152f, 0.730512261f, 0.635927856f, 0.555912435f,
      0.490303606f, 0.437068343f, 0.393716305f, 0.358013958f, 0.328199744f, 0.302957654f, 0.281318545f, 0.262564093f},
@@ -29,9 +29,9 @@ alignas(64) inline constexpr float erf_coefficients[6][16] = {
     {0.112189285f, 0.0878918543f, 0.030417081f, -0.0266971048f, -0.0572046414f, -0.0568584688f, -0.038491454f,
      -0.0177458785f, -0.00340832327f, 0.00334962131f, 0.00507549522f, 0.0045520952f, 0.00345932762f, 0.00247466215f,
      0.00174848945f, 0.00124700414f},
-    {0.0f, -0.0360950828f, -0.0497295521f, -0.0365798622f, -0.0108976513f, 0.00966206286f, 0.0171464011f,
-     0.0143810017f, 0.00808454771f, 0.0029176583f, 0.000166889251f, -0.000780259375f, -0.000860579778f,
-     -0.000674996874f, -0.000474604312f, -0.000323995919f}};
+    {0.0f, -0.0360950828f, -0.0497295521f, -0.0365798622f, -0.0108976513f, 0.00966206286f, 0.0171464011f, 0.0143810017f,
+     0.00808454771f, 0.0029176583f, 0.000166889251f, -0.000780259375f, -0.000860579778f, -0.000674996874f,
+     -0.000474604312f, -0.000323995919f}};
 
 #if defined(__AVX512F__)
 [[gnu::always_inline]] inline lanes<float, 16> erf_by_table(lanes<float, 16> x) {

@@ -12,8 +12,8 @@ namespace kiln::cpu {
 /// erf(x) / x - 1 as a function of z = x^2 <= 1.
 template <int N>
 [[gnu::always_inline]] inline lanes<float, N> erf_near_zero(lanes<float, N> z) {
-  return polynomial(z, 0x1.06ebap-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f, -0x1.b7f90ep-6f, 0x1.5405b2p-8f,
-                    -0x1.a3f7p-11f, 0x1.496a3p-14f);
+  return polynomial(z, 0x1.06ebap-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f, -0x1.b7f90ep-6f, 0x1.5405b2p-8f, -0x1.a3f7p-11f,
+                    0x1.496a3p-14f);
 }
 template <int N>
 [[gnu::always_inline]] inline lanes<double, N> erf_near_zero(lanes<double, N> z) {
@@ -35,10 +35,10 @@ template <int N>
 [[gnu::always_inline]] inline lanes<double, N> erfc_beyond_one(lanes<double, N> x) {
   using V = lanes<double, N>;
   const V s = polynomial(x - V(3.5), -0x1.c3991652a128dp+3, -0x1.d107c6913f4bdp+2, -0x1.eefa41a08d0d6p-1,
-                    -0x1.567804eb9d73ap-8, 0x1.ca0f580f124b6p-11, -0x1.34ee6b12bb8f8p-13, 0x1.991f8115a6e52p-16,
-                    -0x1.032cc2d7d2eefp-18, 0x1.52bfd4350dfc5p-21, -0x1.abfbf57a2655fp-25, 0x1.2a982a547d18dp-27,
-                    -0x1.6ab6807135953p-26, -0x1.508a73dd33a0ep-26, -0x1.63bdbec3d307dp-27, -0x1.e28055cf5bea7p-29,
-                    -0x1.9c05189d0c157p-31, -0x1.a11df2d68754fp-34, -0x1.6f9ffdb73a0cep-38);
+                         -0x1.567804eb9d73ap-8, 0x1.ca0f580f124b6p-11, -0x1.34ee6b12bb8f8p-13, 0x1.991f8115a6e52p-16,
+                         -0x1.032cc2d7d2eefp-18, 0x1.52bfd4350dfc5p-21, -0x1.abfbf57a2655fp-25, 0x1.2a982a547d18dp-27,
+                         -0x1.6ab6807135953p-26, -0x1.508a73dd33a0ep-26, -0x1.63bdbec3d307dp-27, -0x1.e28055cf5bea7p-29,
+                         -0x1.9c05189d0c157p-31, -0x1.a11df2d68754fp-34, -0x1.6f9ffdb73a0cep-38);
   const auto [n, r] = reduce_by_ln2(s);
   return exp_of_reduced(r) * power_of_two(n);
 }

@@ -54,10 +54,10 @@ template <std::floating_point T, int N>
     const auto tail = polynomial(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.5558f4p-5f, 0x1.123a6cp-7f, 0x1.6a2358p-10f);
     return fma(r * r, tail, r) + one;
   } else {
-    const auto tail = polynomial(r, 0x1.000000000000ap-1, 0x1.55555555554f9p-3, 0x1.55555555507f1p-5,
-                                 0x1.1111111127e85p-7, 0x1.6c16c1844adf2p-10, 0x1.a01a0129b3242p-13,
-                                 0x1.a01999ae210afp-16, 0x1.71df262fbb003p-19, 0x1.28adce2bb3e0cp-22,
-                                 0x1.ad7efcdea076bp-26);
+    const auto tail =
+        polynomial(r, 0x1.000000000000ap-1, 0x1.55555555554f9p-3, 0x1.55555555507f1p-5, 0x1.1111111127e85p-7,
+                   0x1.6c16c1844adf2p-10, 0x1.a01a0129b3242p-13, 0x1.a01999ae210afp-16, 0x1.71df262fbb003p-19,
+                   0x1.28adce2bb3e0cp-22, 0x1.ad7efcdea076bp-26);
     return fma(r * r, tail, r) + one;
   }
 }
@@ -78,8 +78,8 @@ template <std::floating_point T, int N>
   const V inside = sizeof(T) == 4 ? limited(x, T(-151), T(129)) : limited(x, T(-1076), T(1025));
   const V n = nearest(inside), r = inside - n;
   if constexpr (sizeof(T) == 4) {
-    const V p = polynomial(r, 0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6aedp-5f, 0x1.3b29aap-7f, 0x1.5f47bp-10f,
-                           0x1.448fc4p-13f);
+    const V p =
+        polynomial(r, 0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6aedp-5f, 0x1.3b29aap-7f, 0x1.5f47bp-10f, 0x1.448fc4p-13f);
     return scaled(fma(r, p, V(T(1))), n);
   } else {
     const V p = polynomial(r, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0d1p-5, 0x1.3b2ab6fba4e82p-7,

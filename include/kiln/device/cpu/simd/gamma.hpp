@@ -23,7 +23,8 @@ inline double log_gamma(double x) {
 }
 
 /// The logarithmic derivative of Gamma at one number, by recurrence up to 10 and the asymptotic series (Abramowitz and
-/// Stegun 6.3.5, 6.3.18); below zero by reflection (6.3.7). As in PyTorch: -inf at 0, inf at -0.0, NaN at the other poles.
+/// Stegun 6.3.5, 6.3.18); below zero by reflection (6.3.7). As in PyTorch: -inf at 0, inf at -0.0, NaN at the other
+/// poles.
 inline double digamma_of(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
@@ -40,7 +41,8 @@ inline double digamma_of(double x) {
   }
   const double z = 1 / (x * x);
   const double series =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+      z *
+      (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
   return sum + std::log(x) - 0.5 / x - series;
 }
 

@@ -47,8 +47,10 @@ template <class T, int N>
     return a.low;
   } else {
     const auto half = picked<0>(a.v, a.v, std::make_integer_sequence<int, N / 2>{});
-    if constexpr (std::same_as<T, bool>) return mask_of<N / 2, typename lanes<T, N>::element>(half);
-    else return lanes<T, N / 2>(half);
+    if constexpr (std::same_as<T, bool>)
+      return mask_of<N / 2, typename lanes<T, N>::element>(half);
+    else
+      return lanes<T, N / 2>(half);
   }
 }
 template <class T, int N>
@@ -57,8 +59,10 @@ template <class T, int N>
     return a.high;
   } else {
     const auto half = picked<N / 2>(a.v, a.v, std::make_integer_sequence<int, N / 2>{});
-    if constexpr (std::same_as<T, bool>) return mask_of<N / 2, typename lanes<T, N>::element>(half);
-    else return lanes<T, N / 2>(half);
+    if constexpr (std::same_as<T, bool>)
+      return mask_of<N / 2, typename lanes<T, N>::element>(half);
+    else
+      return lanes<T, N / 2>(half);
   }
 }
 /// The lanes of `low`, then those of `high`.

@@ -39,7 +39,8 @@ namespace hardware {
 
 // What a machine lacks is still a name, so that templates which don't use it there compile.
 struct lacking {};
-template <rounding Way> void rounded(lacking);
+template <rounding Way>
+void rounded(lacking);
 void fused(lacking, lacking, lacking);
 void scaled(lacking, lacking);
 void nearly_rsqrt(lacking);
@@ -127,10 +128,14 @@ template <rounding Way, class Native>
 Native rounded(Native a) {
   return by_lane(
       [](auto x) {
-        if constexpr (Way == rounding::nearest_even) return std::nearbyint(x);
-        else if constexpr (Way == rounding::down) return std::floor(x);
-        else if constexpr (Way == rounding::up) return std::ceil(x);
-        else return std::trunc(x);
+        if constexpr (Way == rounding::nearest_even)
+          return std::nearbyint(x);
+        else if constexpr (Way == rounding::down)
+          return std::floor(x);
+        else if constexpr (Way == rounding::up)
+          return std::ceil(x);
+        else
+          return std::trunc(x);
       },
       a);
 }
@@ -155,7 +160,8 @@ template <class F, std::floating_point T, int N, class... More>
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> fma(lanes<T, N> a, lanes<T, N> b, lanes<T, N> c) {
   if constexpr (has_fma) {
-    return through([](auto x, auto y, auto z) __attribute__((always_inline)) { return hardware::fused(x, y, z); }, a, b, c);
+    return through(
+        [](auto x, auto y, auto z) __attribute__((always_inline)) { return hardware::fused(x, y, z); }, a, b, c);
   } else {
     return a * b + c;
   }
@@ -163,12 +169,14 @@ template <std::floating_point T, int N>
 /// a < b ? a : b, so `b` if either is a NaN.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> lesser(lanes<T, N> a, lanes<T, N> b) {
-  return through([](auto x, auto y) __attribute__((always_inline)) { return hardware::lesser(x, y); }, a, b);
+  return through(
+      [](auto x, auto y) __attribute__((always_inline)) { return hardware::lesser(x, y); }, a, b);
 }
 /// a > b ? a : b, so `b` if either is a NaN.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> greater(lanes<T, N> a, lanes<T, N> b) {
-  return through([](auto x, auto y) __attribute__((always_inline)) { return hardware::greater(x, y); }, a, b);
+  return through(
+      [](auto x, auto y) __attribute__((always_inline)) { return hardware::greater(x, y); }, a, b);
 }
 
 }  // namespace kiln::cpu

@@ -22,10 +22,10 @@ template <std::floating_point T, int N>
   if constexpr (sizeof(T) == 4) {
     return x * z * polynomial(z, 0x1.5555c8p-3f, 0x1.3301ccp-4f, 0x1.7480dcp-5f, 0x1.8c0cc6p-6f, 0x1.59861ep-5f);
   } else {
-    return x * z * polynomial(z, 0x1.555555555538ep-3, 0x1.333333336ecadp-4, 0x1.6db6db4247f1fp-5,
-                              0x1.f1c72c49f2acbp-6, 0x1.6e89f299ee7d2p-6, 0x1.1c6bfb51c318ep-6,
-                              0x1.c6fbb84ebedcep-7, 0x1.8ed0b1dd1c12ap-7, 0x1.ab56153edd0b5p-8,
-                              0x1.404961f6412d2p-6, -0x1.0a5ab35aaee1dp-6, 0x1.059cbab55cdfap-5);
+    return x * z *
+           polynomial(z, 0x1.555555555538ep-3, 0x1.333333336ecadp-4, 0x1.6db6db4247f1fp-5, 0x1.f1c72c49f2acbp-6,
+                      0x1.6e89f299ee7d2p-6, 0x1.1c6bfb51c318ep-6, 0x1.c6fbb84ebedcep-7, 0x1.8ed0b1dd1c12ap-7,
+                      0x1.ab56153edd0b5p-8, 0x1.404961f6412d2p-6, -0x1.0a5ab35aaee1dp-6, 0x1.059cbab55cdfap-5);
   }
 }
 /// The angle asin(s), s = |x| or, where |x| > 1/2 (`far`), s = sqrt((1 - |x|)/2); in two parts.
@@ -70,12 +70,13 @@ template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> atan_of_reduced(lanes<T, N> t) {
   const auto z = t * t;
   if constexpr (sizeof(T) == 4) {
-    return fma(t * z, polynomial(z, -0x1.55554ap-2f, 0x1.999188p-3f, -0x1.23b3f8p-3f, 0x1.b1da04p-4f, -0x1.f18cf8p-5f), t);
+    return fma(t * z, polynomial(z, -0x1.55554ap-2f, 0x1.999188p-3f, -0x1.23b3f8p-3f, 0x1.b1da04p-4f, -0x1.f18cf8p-5f),
+               t);
   } else {
-    return fma(t * z, polynomial(z, -0x1.555555555553cp-2, 0x1.9999999995698p-3, -0x1.24924922a24d5p-3,
-                                 0x1.c71c70e1cca3bp-4, -0x1.745cf86281c67p-4, 0x1.3b1110a3d1e71p-4,
-                                 -0x1.10eb57bb2c37ap-4, 0x1.df09c82123a44p-5, -0x1.9cb9c4991e06ep-5,
-                                 0x1.3795d16db1c49p-5, -0x1.24dda7f81f05cp-6),
+    return fma(t * z,
+               polynomial(z, -0x1.555555555553cp-2, 0x1.9999999995698p-3, -0x1.24924922a24d5p-3, 0x1.c71c70e1cca3bp-4,
+                          -0x1.745cf86281c67p-4, 0x1.3b1110a3d1e71p-4, -0x1.10eb57bb2c37ap-4, 0x1.df09c82123a44p-5,
+                          -0x1.9cb9c4991e06ep-5, 0x1.3795d16db1c49p-5, -0x1.24dda7f81f05cp-6),
                t);
   }
 }

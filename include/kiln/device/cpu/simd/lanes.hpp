@@ -43,7 +43,7 @@ using native_t = typename native_of<Element, Count>::type;
 
 /// Whether lanes<T, N> is one register rather than two halves.
 template <class T, int N>
-inline constexpr bool fits = N * static_cast<int>(sizeof(typename lane<T, N>::type)) <= vector_bytes;
+inline constexpr bool fits = N* static_cast<int>(sizeof(typename lane<T, N>::type)) <= vector_bytes;
 
 /// Element types that count: every one but bool.
 template <class T>
@@ -66,8 +66,10 @@ struct lanes {
   /// The same value in every lane. Subtracting zero keeps the sign of -0.0, which adding zero would lose.
   explicit lanes(T value) : v(as_element(value) - native{}) {}
   static element as_element(T value) {
-    if constexpr (std::same_as<T, bool>) return static_cast<element>(-static_cast<int>(value));
-    else return value;
+    if constexpr (std::same_as<T, bool>)
+      return static_cast<element>(-static_cast<int>(value));
+    else
+      return value;
   }
 };
 
@@ -94,8 +96,10 @@ template <int N, class T>
 
 template <Number T, int N>
 [[gnu::always_inline]] inline auto wrapping(lanes<T, N> a) {
-  if constexpr (std::signed_integral<T>) return std::bit_cast<native_t<std::make_unsigned_t<T>, N>>(a.v);
-  else return a.v;
+  if constexpr (std::signed_integral<T>)
+    return std::bit_cast<native_t<std::make_unsigned_t<T>, N>>(a.v);
+  else
+    return a.v;
 }
 template <Number T, int N, class Native>
 [[gnu::always_inline]] inline lanes<T, N> wrapped(Native v) {
@@ -104,28 +108,38 @@ template <Number T, int N, class Native>
 
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator+(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return wrapped<T, N>(wrapping(a) + wrapping(b));
-  else return lanes<T, N>(a.low + b.low, a.high + b.high);
+  if constexpr (fits<T, N>)
+    return wrapped<T, N>(wrapping(a) + wrapping(b));
+  else
+    return lanes<T, N>(a.low + b.low, a.high + b.high);
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator-(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return wrapped<T, N>(wrapping(a) - wrapping(b));
-  else return lanes<T, N>(a.low - b.low, a.high - b.high);
+  if constexpr (fits<T, N>)
+    return wrapped<T, N>(wrapping(a) - wrapping(b));
+  else
+    return lanes<T, N>(a.low - b.low, a.high - b.high);
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator*(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return wrapped<T, N>(wrapping(a) * wrapping(b));
-  else return lanes<T, N>(a.low * b.low, a.high * b.high);
+  if constexpr (fits<T, N>)
+    return wrapped<T, N>(wrapping(a) * wrapping(b));
+  else
+    return lanes<T, N>(a.low * b.low, a.high * b.high);
 }
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator/(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return lanes<T, N>(a.v / b.v);
-  else return lanes<T, N>(a.low / b.low, a.high / b.high);
+  if constexpr (fits<T, N>)
+    return lanes<T, N>(a.v / b.v);
+  else
+    return lanes<T, N>(a.low / b.low, a.high / b.high);
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator-(lanes<T, N> a) {
-  if constexpr (fits<T, N>) return wrapped<T, N>(-wrapping(a));
-  else return lanes<T, N>(-a.low, -a.high);
+  if constexpr (fits<T, N>)
+    return wrapped<T, N>(-wrapping(a));
+  else
+    return lanes<T, N>(-a.low, -a.high);
 }
 
 // ---- bits; of a mask, the logical operations ---------------------------------------------------------------
@@ -133,26 +147,34 @@ template <Number T, int N>
 template <class T, int N>
   requires std::integral<T>
 [[gnu::always_inline]] inline lanes<T, N> operator&(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return lanes<T, N>(a.v & b.v);
-  else return lanes<T, N>(a.low & b.low, a.high & b.high);
+  if constexpr (fits<T, N>)
+    return lanes<T, N>(a.v & b.v);
+  else
+    return lanes<T, N>(a.low & b.low, a.high & b.high);
 }
 template <class T, int N>
   requires std::integral<T>
 [[gnu::always_inline]] inline lanes<T, N> operator|(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return lanes<T, N>(a.v | b.v);
-  else return lanes<T, N>(a.low | b.low, a.high | b.high);
+  if constexpr (fits<T, N>)
+    return lanes<T, N>(a.v | b.v);
+  else
+    return lanes<T, N>(a.low | b.low, a.high | b.high);
 }
 template <class T, int N>
   requires std::integral<T>
 [[gnu::always_inline]] inline lanes<T, N> operator^(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>) return lanes<T, N>(a.v ^ b.v);
-  else return lanes<T, N>(a.low ^ b.low, a.high ^ b.high);
+  if constexpr (fits<T, N>)
+    return lanes<T, N>(a.v ^ b.v);
+  else
+    return lanes<T, N>(a.low ^ b.low, a.high ^ b.high);
 }
 template <class T, int N>
   requires std::integral<T>
 [[gnu::always_inline]] inline lanes<T, N> operator~(lanes<T, N> a) {
-  if constexpr (fits<T, N>) return lanes<T, N>(~a.v);
-  else return lanes<T, N>(~a.low, ~a.high);
+  if constexpr (fits<T, N>)
+    return lanes<T, N>(~a.v);
+  else
+    return lanes<T, N>(~a.low, ~a.high);
 }
 template <int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator!(lanes<bool, N> a) {
@@ -163,8 +185,10 @@ template <int N>
 template <class To, class From, int N>
   requires(sizeof(To) == sizeof(From) && Number<To> && Number<From>)
 [[gnu::always_inline]] inline lanes<To, N> bits_as(lanes<From, N> a) {
-  if constexpr (fits<From, N>) return lanes<To, N>(std::bit_cast<typename lanes<To, N>::native>(a.v));
-  else return lanes<To, N>(bits_as<To>(a.low), bits_as<To>(a.high));
+  if constexpr (fits<From, N>)
+    return lanes<To, N>(std::bit_cast<typename lanes<To, N>::native>(a.v));
+  else
+    return lanes<To, N>(bits_as<To>(a.low), bits_as<To>(a.high));
 }
 
 }  // namespace kiln::cpu

@@ -47,7 +47,8 @@ template <class S, int N>
     return lanes<float, N>(std::bit_cast<native_t<float, N>>(word << 16));
   } else {
 #if defined(__AVX512F__)
-    if constexpr (N == 16) return lanes<float, N>(native_t<float, N>(_mm512_maskz_cvtph_ps(0xffff, std::bit_cast<__m256i>(bits))));
+    if constexpr (N == 16)
+      return lanes<float, N>(native_t<float, N>(_mm512_maskz_cvtph_ps(0xffff, std::bit_cast<__m256i>(bits))));
 #endif
 #if defined(__F16C__)
     if constexpr (N == 8) return lanes<float, N>(native_t<float, N>(_mm256_cvtph_ps(std::bit_cast<__m128i>(bits))));
@@ -59,8 +60,8 @@ template <class S, int N>
     const auto special = moved + (112 << 23);
     const auto quiet = size > 0x7c00 ? special | 0x400000 : special;
     // A subnormal is a fraction in steps of 2^-24: put it under the exponent of 0.5 and take the 0.5 off.
-    const auto small = std::bit_cast<native_t<std::int32_t, N>>(
-        std::bit_cast<native_t<float, N>>(size | 0x3f000000) - 0.5f);
+    const auto small =
+        std::bit_cast<native_t<std::int32_t, N>>(std::bit_cast<native_t<float, N>>(size | 0x3f000000) - 0.5f);
     const auto finite = size < 0x400 ? small : moved;
     return lanes<float, N>(std::bit_cast<native_t<float, N>>((size >= 0x7c00 ? quiet : finite) | sign));
   }
@@ -147,8 +148,10 @@ template <int N, class S>
 /// Copies `count` (0 to N) elements.
 template <int N, class S>
 [[gnu::always_inline]] inline void copy_some(S* to, const S* from, int count) {
-  if (count == N) std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), N * sizeof(S));
-  else copy_fewer<N>(to, from, count);
+  if (count == N)
+    std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), N * sizeof(S));
+  else
+    copy_fewer<N>(to, from, count);
 }
 
 /// `count` (0 to N) elements from `p`. The lanes beyond repeat the first element, so that a computation on them meets

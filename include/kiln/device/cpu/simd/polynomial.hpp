@@ -29,8 +29,10 @@ struct layout<double> {
 /// the chain costs less than the multiplications that a shorter one would add.
 template <std::floating_point T, int N, std::same_as<T>... C>
 [[gnu::always_inline]] inline lanes<T, N> polynomial(lanes<T, N> x, T c0, C... more) {
-  if constexpr (sizeof...(more) == 0) return lanes<T, N>(c0);
-  else return fma(polynomial(x, more...), x, lanes<T, N>(c0));
+  if constexpr (sizeof...(more) == 0)
+    return lanes<T, N>(c0);
+  else
+    return fma(polynomial(x, more...), x, lanes<T, N>(c0));
 }
 
 /// The nearest integer of |x| < 2^21 (2^50 for double).
@@ -56,8 +58,8 @@ template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> power_of_two(lanes<T, N> n) {
   using bits = typename layout<T>::bits;
   if constexpr (has_avx512) {
-    return through([](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); },
-                   lanes<T, N>(T(1)), n);
+    return through(
+        [](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); }, lanes<T, N>(T(1)), n);
   } else {
     return bits_as<T>(shift_left<layout<T>::fraction>(integer_bits(n) + lanes<bits, N>(layout<T>::bias)));
   }
@@ -66,7 +68,8 @@ template <std::floating_point T, int N>
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> scaled(lanes<T, N> p, lanes<T, N> n) {
   if constexpr (has_avx512) {
-    return through([](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); }, p, n);
+    return through(
+        [](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); }, p, n);
   } else {
     // Two factors, as 2^n alone may lie outside the range; p * 2^first is exact.
     using bits = typename layout<T>::bits;

@@ -18,8 +18,9 @@ template <int N>
   using V = lanes<double, N>;
   const auto [e, f] = split(x);
   const V s = f / (V(2.0) + f);
-  return mended_log(x, fma(s, polynomial(s * s, 0x1.71547652bee7p+1, 0x1.ec709d1229381p-1, 0x1.2777806cf8652p-1,
-                                         0x1.a58d472b6d76ep-2, 0x1.5ced4dd8dac46p-2),
+  return mended_log(x, fma(s,
+                           polynomial(s * s, 0x1.71547652bee7p+1, 0x1.ec709d1229381p-1, 0x1.2777806cf8652p-1,
+                                      0x1.a58d472b6d76ep-2, 0x1.5ced4dd8dac46p-2),
                            e));
 }
 

@@ -20,22 +20,26 @@ template <class F, Number T, int N>
 /// Sum of the lanes, pairwise; integers wrap around.
 template <Number T, int N>
 [[gnu::always_inline]] inline T reduce_add(lanes<T, N> a) {
-  return reduce([](auto x, auto y) __attribute__((always_inline)) { return x + y; }, a);
+  return reduce(
+      [](auto x, auto y) __attribute__((always_inline)) { return x + y; }, a);
 }
 /// Product of the lanes; integers wrap around.
 template <Number T, int N>
 [[gnu::always_inline]] inline T reduce_mul(lanes<T, N> a) {
-  return reduce([](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a);
+  return reduce(
+      [](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a);
 }
 /// Least lane; a NaN if there is one.
 template <Number T, int N>
 [[gnu::always_inline]] inline T reduce_min(lanes<T, N> a) {
-  return reduce([](auto x, auto y) __attribute__((always_inline)) { return minimum(x, y); }, a);
+  return reduce(
+      [](auto x, auto y) __attribute__((always_inline)) { return minimum(x, y); }, a);
 }
 /// Greatest lane; a NaN if there is one.
 template <Number T, int N>
 [[gnu::always_inline]] inline T reduce_max(lanes<T, N> a) {
-  return reduce([](auto x, auto y) __attribute__((always_inline)) { return maximum(x, y); }, a);
+  return reduce(
+      [](auto x, auto y) __attribute__((always_inline)) { return maximum(x, y); }, a);
 }
 /// Whether any lane is true.
 template <int N>

@@ -12,7 +12,8 @@
 namespace kiln::cpu {
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_division_by_zero(const char* operation) {
-  throw value_error(message(operation, ": integer division by zero; mask the zeros of the divisor with where(), or "
+  throw value_error(message(operation,
+                            ": integer division by zero; mask the zeros of the divisor with where(), or "
                             "compute in floating point"));
 }
 
@@ -27,7 +28,10 @@ template <class F, Integer T, int N>
 template <Number T, int N>
 inline lanes<T, N> fmod(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (std::integral<T>) {
-    return divided("fmod", [](T x, T y) { return y == static_cast<T>(-1) && std::signed_integral<T> ? T{0} : static_cast<T>(x % y); }, a, b);
+    return divided(
+        "fmod",
+        [](T x, T y) { return y == static_cast<T>(-1) && std::signed_integral<T> ? T{0} : static_cast<T>(x % y); }, a,
+        b);
   } else {
     return per_lane([](T x, T y) { return std::fmod(x, y); }, a, b);
   }
@@ -37,9 +41,11 @@ template <Number T, int N>
 inline lanes<T, N> remainder(lanes<T, N> a, lanes<T, N> b) {
   const lanes<T, N> zero(T{0});
   if constexpr (std::unsigned_integral<T>) {
-    return divided("remainder", [](T x, T y) { return static_cast<T>(x % y); }, a, b);
+    return divided(
+        "remainder", [](T x, T y) { return static_cast<T>(x % y); }, a, b);
   } else if constexpr (std::integral<T>) {
-    const auto r = divided("remainder", [](T x, T y) { return y == T{-1} ? T{0} : static_cast<T>(x % y); }, a, b);
+    const auto r = divided(
+        "remainder", [](T x, T y) { return y == T{-1} ? T{0} : static_cast<T>(x % y); }, a, b);
     return where((r != zero) & ((r < zero) != (b < zero)), r + b, r);
   } else {
     const auto r = fmod(a, b);
@@ -50,11 +56,15 @@ inline lanes<T, N> remainder(lanes<T, N> a, lanes<T, N> b) {
 /// Throws value_error if a divisor is zero.
 template <Integer T, int N>
 inline lanes<T, N> truncating_divide(lanes<T, N> a, lanes<T, N> b) {
-  return divided("truncating_divide", [](T x, T y) {
-    using bits = std::make_unsigned_t<T>;
-    if (y == static_cast<T>(-1) && std::signed_integral<T>) return static_cast<T>(static_cast<bits>(bits{0} - static_cast<bits>(x)));
-    return static_cast<T>(x / y);
-  }, a, b);
+  return divided(
+      "truncating_divide",
+      [](T x, T y) {
+        using bits = std::make_unsigned_t<T>;
+        if (y == static_cast<T>(-1) && std::signed_integral<T>)
+          return static_cast<T>(static_cast<bits>(bits{0} - static_cast<bits>(x)));
+        return static_cast<T>(x / y);
+      },
+      a, b);
 }
 
 }  // namespace kiln::cpu

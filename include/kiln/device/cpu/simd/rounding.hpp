@@ -56,14 +56,18 @@ template <Number T, int N>
 /// The lesser of two lanes; a NaN if either is one.
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> minimum(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (std::floating_point<T>) return where(isnan(a), a, lesser(a, b));
-  else return where(a < b, a, b);
+  if constexpr (std::floating_point<T>)
+    return where(isnan(a), a, lesser(a, b));
+  else
+    return where(a < b, a, b);
 }
 /// The greater of two lanes; a NaN if either is one.
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> maximum(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (std::floating_point<T>) return where(isnan(a), a, greater(a, b));
-  else return where(a > b, a, b);
+  if constexpr (std::floating_point<T>)
+    return where(isnan(a), a, greater(a, b));
+  else
+    return where(a > b, a, b);
 }
 template <int N>
 [[gnu::always_inline]] inline lanes<bool, N> minimum(lanes<bool, N> a, lanes<bool, N> b) {
@@ -90,7 +94,8 @@ template <rounding Way, std::floating_point T, int N>
 template <rounding Way, std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> rounded(lanes<T, N> a) {
   if constexpr (has_rounding) {
-    return through([](auto x) __attribute__((always_inline)) { return hardware::rounded<Way>(x); }, a);
+    return through(
+        [](auto x) __attribute__((always_inline)) { return hardware::rounded<Way>(x); }, a);
   } else {
     return rounded_by_shifting<Way>(a);
   }
@@ -116,7 +121,8 @@ template <std::floating_point T, int N>
 /// Square root, correctly rounded.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> sqrt(lanes<T, N> a) {
-  return through([](auto x) __attribute__((always_inline)) { return hardware::sqrt(x); }, a);
+  return through(
+      [](auto x) __attribute__((always_inline)) { return hardware::sqrt(x); }, a);
 }
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> reciprocal(lanes<T, N> a) {
@@ -129,7 +135,8 @@ template <std::floating_point T, int N>
   const V one(T{1}), half(T(0.5));
   if constexpr (has_avx512) {
     // From an estimate y, y / sqrt(1 - e) with e = 1 - a y^2 below 2^-13, by its series.
-    const V y = through([](auto x) __attribute__((always_inline)) { return hardware::nearly_rsqrt(x); }, a);
+    const V y = through(
+        [](auto x) __attribute__((always_inline)) { return hardware::nearly_rsqrt(x); }, a);
     const V e = fma(a * y, -y, one);
     const V series = sizeof(T) == 4 ? fma(e, V(T(0.375)), half) : fma(fma(e, V(T(0.3125)), V(T(0.375))), e, half);
     return where(isnan(e), y, fma(y * e, series, y));  // at 0 and infinity the estimate is exact and e a NaN

@@ -29,8 +29,10 @@ template <Integer T, int N>
     const auto amount = std::bit_cast<native_t<bits, N>>(by.v);
     const auto inside = amount < width ? amount : native_t<bits, N>{} + static_cast<bits>(width - 1);
     const auto moved = a.v >> std::bit_cast<native_t<T, N>>(inside);
-    if constexpr (std::signed_integral<T>) return lanes<T, N>(moved);
-    else return lanes<T, N>(amount < width ? moved : native_t<T, N>{});
+    if constexpr (std::signed_integral<T>)
+      return lanes<T, N>(moved);
+    else
+      return lanes<T, N>(amount < width ? moved : native_t<T, N>{});
   } else {
     return lanes<T, N>(a.low >> by.low, a.high >> by.high);
   }
@@ -40,14 +42,18 @@ template <Integer T, int N>
 template <int By, Integer T, int N>
 [[gnu::always_inline]] inline lanes<T, N> shift_left(lanes<T, N> a) {
   static_assert(By >= 0 && By < static_cast<int>(8 * sizeof(T)), "shift_left: the amount must be less than the width");
-  if constexpr (fits<T, N>) return wrapped<T, N>(wrapping(a) << By);
-  else return lanes<T, N>(shift_left<By>(a.low), shift_left<By>(a.high));
+  if constexpr (fits<T, N>)
+    return wrapped<T, N>(wrapping(a) << By);
+  else
+    return lanes<T, N>(shift_left<By>(a.low), shift_left<By>(a.high));
 }
 template <int By, Integer T, int N>
 [[gnu::always_inline]] inline lanes<T, N> shift_right(lanes<T, N> a) {
   static_assert(By >= 0 && By < static_cast<int>(8 * sizeof(T)), "shift_right: the amount must be less than the width");
-  if constexpr (fits<T, N>) return lanes<T, N>(a.v >> By);
-  else return lanes<T, N>(shift_right<By>(a.low), shift_right<By>(a.high));
+  if constexpr (fits<T, N>)
+    return lanes<T, N>(a.v >> By);
+  else
+    return lanes<T, N>(shift_right<By>(a.low), shift_right<By>(a.high));
 }
 
 }  // namespace kiln::cpu

@@ -49,8 +49,9 @@ template <std::floating_point T, int N>
   if constexpr (sizeof(T) == 4) {
     return fma(r * z, polynomial(z, -0x1.555544p-3f, 0x1.11066ap-7f, -0x1.98fd4ap-13f), r);
   } else {
-    return fma(r * z, polynomial(z, -0x1.5555555555545p-3, 0x1.111111110f242p-7, -0x1.a01a019b48c14p-13,
-                                 0x1.71de34c852481p-19, -0x1.ae5ddc2f6dfb2p-26, 0x1.5d6ad5b9f6287p-33),
+    return fma(r * z,
+               polynomial(z, -0x1.5555555555545p-3, 0x1.111111110f242p-7, -0x1.a01a019b48c14p-13, 0x1.71de34c852481p-19,
+                          -0x1.ae5ddc2f6dfb2p-26, 0x1.5d6ad5b9f6287p-33),
                r);
   }
 }
@@ -62,8 +63,9 @@ template <std::floating_point T, int N>
   if constexpr (sizeof(T) == 4) {
     return fma(z * z, polynomial(z, 0x1.555548p-5f, -0x1.6c0b52p-10f, 0x1.99ab1p-16f), fma(z, half, one));
   } else {
-    return fma(z * z, polynomial(z, 0x1.5555555555548p-5, -0x1.6c16c16c14939p-10, 0x1.a01a019be495ap-16,
-                                 -0x1.27e4f776c00f7p-22, 0x1.1ee988851fc0ep-29, -0x1.8f7b7aa623e6dp-37),
+    return fma(z * z,
+               polynomial(z, 0x1.5555555555548p-5, -0x1.6c16c16c14939p-10, 0x1.a01a019be495ap-16,
+                          -0x1.27e4f776c00f7p-22, 0x1.1ee988851fc0ep-29, -0x1.8f7b7aa623e6dp-37),
                fma(z, half, one));
   }
 }
@@ -86,7 +88,8 @@ template <class Bits, int N>
 template <class Exact, std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> unless_large(Exact exact, lanes<T, N> x, lanes<T, N> fast) {
   const auto large = abs(x) > lanes<T, N>(T(largest_reduced));
-  if (any(large)) [[unlikely]] return where(large, per_lane(exact, x), fast);
+  if (any(large)) [[unlikely]]
+    return where(large, per_lane(exact, x), fast);
   return fast;
 }
 
