@@ -28,20 +28,22 @@ constexpr auto erfc(X x) {
   return apply<erfc_op>(std::move(x));
 }
 
-struct trigamma_op : floating<1> {
-  static constexpr std::string_view name = "trigamma";
-  static constexpr auto value(auto x) { return trigamma(x); }
+struct polygamma_op : floating<2> {
+  static constexpr std::string_view name = "polygamma";
+  static constexpr auto value(auto n, auto x) { return polygamma(n, x); }
+  static constexpr auto adjoint(auto g, auto, auto n, auto x) { return adjoints{no_gradient{}, g * polygamma(n + 1, x)}; }
 };
-/// The second derivative of lgamma. It has no derivative rule: differentiating it is an error.
-template <Operand X>
-constexpr auto trigamma(X x) {
-  return apply<trigamma_op>(std::move(x));
+/// The n-th derivative of digamma, n an integer from 0 to 170 (else nan); infinite at the poles.
+template <class N, class X>
+  requires Operands<N, X>
+constexpr auto polygamma(N n, X x) {
+  return apply<polygamma_op>(std::move(n), std::move(x));
 }
 
 struct digamma_op : floating<1> {
   static constexpr std::string_view name = "digamma";
   static constexpr auto value(auto x) { return digamma(x); }
-  static constexpr auto adjoint(auto g, auto, auto x) { return g * trigamma(x); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * polygamma(1, x); }
 };
 /// The derivative of lgamma; nan at the negative integers, -inf at +0.
 template <Operand X>

@@ -10,11 +10,11 @@
 
 namespace kiln::cpu {
 
-/// Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16, then the Euler-Maclaurin formula (Abramowitz
-/// and Stegun 23.1.30).
+/// Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
+/// (Abramowitz and Stegun 23.1.30).
 inline double hurwitz_zeta(double s, double x) {
   double sum = 0;
-  for (; x < 16; x += 1) {
+  for (; x < 16 + s; x += 1) {
     const double term = std::pow(x, -s);
     sum += term;
     if (term < sum * 1e-18) return sum;
@@ -22,8 +22,10 @@ inline double hurwitz_zeta(double s, double x) {
   const double power = std::pow(x, -s);
   sum += power * (x / (s - 1) + 0.5);
   // Bernoulli numbers B(2k) by (2k)!.
-  constexpr double coefficients[] = {1.0 / 12,         -1.0 / 720,           1.0 / 30240,           -1.0 / 1209600,
-                                     1.0 / 47900160,   -691.0 / 1307674368000, 1.0 / 74724249600,   -3617.0 / 10670622842880000.0};
+  constexpr double coefficients[] = {1.0 / 12,          -1.0 / 720,
+                                     1.0 / 30240,       -1.0 / 1209600,
+                                     1.0 / 47900160,    -691.0 / 1307674368000,
+                                     1.0 / 74724249600, -3617.0 / 10670622842880000.0};
   double factor = s * power / x, order = s;
   for (const double c : coefficients) {
     sum += c * factor;
@@ -44,9 +46,10 @@ inline double polygamma_of(double n, double x) {
   } else if (std::isfinite(x) && x == std::floor(x)) {
     zeta = std::numeric_limits<double>::infinity();
   } else {
-    // The sum over x + k for all integers k, less that over k < 0: its terms are those of 1 - x, 2 - x, ... but for a sign.
-    const double turned = sign * (hurwitz_zeta(s, std::ceil(x) - x) - hurwitz_zeta(s, 1 - x));
-    zeta = hurwitz_zeta(s, x - std::floor(x)) + turned;
+    // The sum over x + k for all integers k, less that over k < 0, whose terms are those of 1 - x, 2 - x, ... but for a
+    // sign. The first two come first: they may cancel.
+    zeta =
+        hurwitz_zeta(s, x - std::floor(x)) + sign * hurwitz_zeta(s, std::ceil(x) - x) - sign * hurwitz_zeta(s, 1 - x);
   }
   return sign * std::tgamma(s) * zeta;
 }
@@ -54,7 +57,8 @@ inline double polygamma_of(double n, double x) {
 /// The n-th derivative of digamma.
 template <std::floating_point T, int N>
 inline lanes<T, N> polygamma(lanes<T, N> n, lanes<T, N> x) {
-  return per_lane([](T a, T b) { return static_cast<T>(polygamma_of(static_cast<double>(a), static_cast<double>(b))); }, n, x);
+  return per_lane([](T a, T b) { return static_cast<T>(polygamma_of(static_cast<double>(a), static_cast<double>(b))); },
+                  n, x);
 }
 
 }  // namespace kiln::cpu
