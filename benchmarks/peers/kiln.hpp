@@ -30,7 +30,7 @@ inline kiln::Tensor<float> tensor(const float* numbers, const std::vector<std::s
 inline const float* data(const kiln::Tensor<float>& t) { return t.data(); }
 
 [[maybe_unused]] inline const bool one_thread = [] {
-  kiln::set_num_threads(1);
+  kiln::cpu::set_num_threads(1);
   return true;
 }();
 

@@ -36,7 +36,7 @@ class Row:
     elapsed: bool = False
 
 
-def rows(gemm):
+def rows(products):
     formula = "`relu(a*b+c) - 0.5f*tanh(a)`"
     big = 64 << 20
     table = [
@@ -61,7 +61,7 @@ def rows(gemm):
         for over, text in (("all", "all"), ("rows", "each row"), ("axis0", "axis 0")):
             table.append(Row(f"{op} over {text}, [4096,1024]", f"reductions/{op}/{over}", "hand", 1.1))
     table.append(Row("`a + transpose(b)`, 4096²", "transpose/add", "hand", 1.1))
-    table += gemm
+    table += products
     table += [
         Row("`sigmoid(matmul(W, x) + b)`, 10×1", "small/forward", "hand", limit=0.2),
         Row("the same with backward", "small/backward", "hand", limit=0.8),
@@ -77,17 +77,25 @@ def rows(gemm):
     return table
 
 
-def gemm_rows(results):
-    """The products: bench_gemm names its contests itself; each is compared with the library called directly."""
+def product_rows(results):
+    """Products of whatever sizes were measured, beside the fastest library called directly, or without the epilogue."""
     found = []
-    for name in sorted(results):
-        contest, _, peer = name.rpartition("/")
-        if not contest.startswith("gemm/") or peer != "kiln":
+    for name in sorted(results, key=lambda text: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", text)]):
+        contest, _, entry = name.rpartition("/")
+        if contest.split("/")[0] not in ("products", "gemm") or entry != "kiln":
             continue
-        direct = [p for p in ("direct", "eigen", "bare") if f"{contest}/{p}" in results]
+        two = contest.endswith("/2")
+        clock = "real_us" if two else "cpu_us"
+        if f"{contest}/bare" in results:
+            found.append(Row(f"{contest}: beside the bare product", contest, "bare", 1.03, elapsed=two))
+            continue
+        direct = [peer for peer in ("eigen", "openblas", "onednn") if f"{contest}/{peer}" in results]
         if direct:
-            bare = direct[0] == "bare"
-            found.append(Row(contest.removeprefix("gemm/"), contest, direct[0], 1.03 if bare else round(1 / 0.97, 3)))
+            best = min(direct, key=lambda peer: results[f"{contest}/{peer}"][clock])
+            found.append(Row(contest, contest, best, 1.03, elapsed=two))
+        one = contest[:-1] + "1/kiln"
+        if two and one in results:
+            found.append(Row(f"{contest}: beside one thread", contest, one, least=1.9, elapsed=True))
     return found
 
 
@@ -102,7 +110,7 @@ def lines(data):
     results = data["results"]
     head = ["| work | kiln | reference | ratio | target | met | libtorch | libtorch / kiln |", "|---" * 8 + "|"]
     body = []
-    for row in rows(gemm_rows(results)):
+    for row in rows(product_rows(results)):
         clock = "real_us" if row.elapsed else "cpu_us"
         get = lambda name: results.get(name, {}).get(clock)
         kiln = get(f"{row.contest}/{row.entry or 'kiln'}")

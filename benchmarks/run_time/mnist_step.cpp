@@ -121,7 +121,7 @@ struct kiln_network {
       });
 #if __has_include(<kiln/kiln.hpp>)
     enter(work, "kiln", 0, [=] {
-      kiln::set_num_threads(threads);
+      kiln::cpu::set_num_threads(threads);
       return [net = kiln_network(), x = peers::tensor(images(), {batch, inputs}),
               t = peers::tensor(targets(), {batch, classes}), loss = peers::result({1})]() mutable {
         loss = net.step(x, t);

@@ -48,7 +48,7 @@ void torch_contests() {
 #if __has_include(<kiln/kiln.hpp>)
 void kiln_contests() {
   enter_thrice("map", "kiln", n, [](int threads) {
-    kiln::set_num_threads(threads);
+    kiln::cpu::set_num_threads(threads);
     return [a = peers::tensor(random("a", n), {n}), b = peers::tensor(random("b", n), {n}),
             c = peers::tensor(random("c", n), {n}), y = peers::result({n})]() mutable {
       y = relu(a * b + c) - 0.5F * tanh(a);
@@ -56,14 +56,14 @@ void kiln_contests() {
     };
   });
   enter_thrice("softmax", "kiln", rows * cols, [](int threads) {
-    kiln::set_num_threads(threads);
+    kiln::cpu::set_num_threads(threads);
     return [x = peers::tensor(random("x", rows * cols), {rows, cols}), y = peers::result({rows, cols})]() mutable {
       y = softmax(x, -1);
       return peers::data(y);
     };
   });
   enter_thrice("product", "kiln", side * side, [](int threads) {
-    kiln::set_num_threads(threads);
+    kiln::cpu::set_num_threads(threads);
     return [a = peers::tensor(random("a", side * side), {side, side}),
             b = peers::tensor(random("b", side * side), {side, side}), y = peers::result({side, side})]() mutable {
       y = matmul(a, b);
