@@ -78,10 +78,10 @@ template <int N>
 [[gnu::always_inline]] inline lanes<double, N> power_of_size(lanes<double, N> x, lanes<double, N> y) {
   using V = lanes<double, N>;
   const auto [high, low] = long_log2(x);
-  const V edge = limited(y * mended_log(x, high), -2200.0, 2200.0);
+  const V edge = limited(y * mended_log(x, high), -2000.0, 2000.0);
   // Beyond the edge, and for x = 0 and infinity, the rest would be a NaN and does not count.
   const V rest = fma(y, low, fma(y, high, -edge));
-  const V n = nearest(edge), r = (edge - n) + where(abs(edge) < V(2200.0), rest, V(0.0));
+  const V n = nearest(edge), r = (edge - n) + where(abs(edge) < V(2000.0), rest, V(0.0));
   const V p = polynomial(r, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0d1p-5, 0x1.3b2ab6fba4e82p-7,
                          0x1.5d87fe78a22cdp-10, 0x1.430912f868d4p-13, 0x1.ffcbfc75e4881p-17, 0x1.62c0224dac8afp-20,
                          0x1.b524db5303718p-24, 0x1.e4cee81d803afp-28, 0x1.ea04203517aa8p-32, 0x1.c4dace580a3c5p-36);
