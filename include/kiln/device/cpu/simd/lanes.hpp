@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <kiln/device/cpu/simd/eigen.hpp>
+#include <kiln/device/cpu/simd/width.hpp>
 
 namespace kiln::cpu {
 
