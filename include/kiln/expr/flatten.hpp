@@ -191,7 +191,7 @@ inline constexpr auto gradient_tape = finished([](program& out) {
   program written, kept;
   detail::flatten<X>(written);
   expand(written, kept, rules_for<X>, true);
-  gradient(kept, out, rules_for<X>, census<X>::leaves);
+  gradient(kept, out, rules_for<X>, census<X>::leaves, dtype_of<typename X::value_type>);
 });
 
 }  // namespace kiln

@@ -17,7 +17,7 @@ namespace kiln {
 namespace detail {
 class reverse_sweep {
  public:
-  constexpr reverse_sweep(const program& value, program& out, const rule_table& ops, int slots)
+  constexpr reverse_sweep(const program& value, program& out, const rule_table& ops, int slots, dtype stored)
       : out_(out), ops_(ops), adjoint_(new std::int16_t[static_cast<std::size_t>(value.size()) + 1]) {
     for (int i = 0; i < value.size(); ++i) {
       out_.push(value[i]);
@@ -26,7 +26,7 @@ class reverse_sweep {
     const int root = value.results[0];
     const std::uint64_t per_row = level_at(root) == level::row ? 1 : 0;
     adjoint_[root] = static_cast<std::int16_t>(
-        out_.push({.code = opcode::leaf, .type = value[root].type, .slot = static_cast<std::int16_t>(slots), .literal = per_row}));
+        out_.push({.code = opcode::leaf, .type = stored, .slot = static_cast<std::int16_t>(slots), .literal = per_row}));
     for (int i = value.size() - 1; i >= 0; --i) visit(i, value[i]);
     for (int s = 0; s < slots; ++s) {
       int found = -1;
@@ -100,10 +100,11 @@ class reverse_sweep {
 
 /// Writes into the empty `out` the gradient program of `value`, a tape with one result and leaves in slots
 /// [0, slots). It has two leaves more: slot `slots` is the gradient that arrives, slot `slots + 1` the result's value.
+/// Both hold elements of type `stored`, which is narrower than what computes them if the result is of a half type.
 /// Result s is the gradient of leaf s, or -1 if it has none. Throws graph_error for an op without a derivative rule.
-constexpr void gradient(const program& value, program& out, const rule_table& ops, int slots) {
+constexpr void gradient(const program& value, program& out, const rule_table& ops, int slots, dtype stored) {
   program sweep;
-  detail::reverse_sweep(value, sweep, ops, slots);
+  detail::reverse_sweep(value, sweep, ops, slots, stored);
   // Read the result back rather than compute it again. Leaves are as cheap as that, and a tape that is only a leaf
   // must not read what it defines.
   const int root = value.results[0];
@@ -118,7 +119,7 @@ constexpr void gradient(const program& value, program& out, const rule_table& op
     if (i == root) {
       level* levels = new level[static_cast<std::size_t>(root) + 1];
       for (int k = 0; k <= root; ++k) levels[k] = level_of(sweep[k], levels, ops);
-      now = {.code = opcode::leaf, .type = now.type, .slot = static_cast<std::int16_t>(slots + 1),
+      now = {.code = opcode::leaf, .type = stored, .slot = static_cast<std::int16_t>(slots + 1),
              .literal = levels[root] == level::row ? 1u : 0u};
       delete[] levels;
     } else {
