@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Lanes from and to memory. half and bfloat16 are float in lanes; a bool is a byte in memory and a mask in lanes.
-// Pointers need no alignment. The partial forms touch only the elements they are told of.
+// Pointers need no alignment. partial.hpp has the forms for fewer than N elements.
 #pragma once
 
 #include <array>
@@ -98,80 +98,51 @@ template <class S, int N>
   }
 }
 
+/// What an element of type S is to the registers: itself, the bits of a half type, a byte of bool.
+template <class S>
+using stored_type = std::conditional_t<std::same_as<S, bool>, std::int8_t,
+                                       std::conditional_t<std::same_as<S, compute_type<S>>, S, std::uint16_t>>;
+
+/// Lanes from stored elements, and back, for lanes that fit a register.
+template <class S, int N>
+[[gnu::always_inline]] inline lanes<compute_type<S>, N> decoded(native_t<stored_type<S>, N> stored) {
+  if constexpr (std::same_as<S, bool>)
+    return mask_of<N, std::int8_t>(stored != 0);
+  else if constexpr (std::same_as<S, compute_type<S>>)
+    return lanes<S, N>(stored);
+  else
+    return widened<S, N>(stored);
+}
+template <class S, int N>
+[[gnu::always_inline]] inline native_t<stored_type<S>, N> encoded(lanes<compute_type<S>, N> a) {
+  if constexpr (std::same_as<S, bool>)
+    return resized<std::int8_t, typename lanes<bool, N>::element, N>(a.v) & 1;
+  else if constexpr (std::same_as<S, compute_type<S>>)
+    return a.v;
+  else
+    return narrowed<S, N>(a);
+}
+
 /// N elements from `p`.
 template <int N, class S>
 [[gnu::always_inline]] inline lanes<compute_type<S>, N> load(const S* p) {
   using T = compute_type<S>;
-  if constexpr (!fits<T, N>) {
+  if constexpr (!fits<T, N>)
     return lanes<T, N>(load<N / 2>(p), load<N / 2>(p + N / 2));
-  } else if constexpr (!std::same_as<S, T>) {
-    return widened<S, N>(native_load<std::uint16_t, N>(p));
-  } else if constexpr (std::same_as<S, bool>) {
-    const auto bytes = native_load<std::int8_t, N>(p);
-    return mask_of<N, std::int8_t>(bytes != 0);
-  } else {
-    return lanes<T, N>(native_load<T, N>(p));
-  }
+  else
+    return decoded<S, N>(native_load<stored_type<S>, N>(p));
 }
 
 /// Writes the lanes to N elements at `p`; half types are rounded to nearest even.
 template <class S, int N>
 [[gnu::always_inline]] inline void store(S* p, lanes<compute_type<S>, N> a) {
-  using T = compute_type<S>;
-  if constexpr (!fits<T, N>) {
+  if constexpr (!fits<compute_type<S>, N>) {
     store(p, a.low);
     store(p + N / 2, a.high);
-  } else if constexpr (!std::same_as<S, T>) {
-    const auto bits = narrowed<S, N>(a);
-    std::memcpy(static_cast<void*>(p), &bits, sizeof(bits));
-  } else if constexpr (std::same_as<S, bool>) {
-    const auto bytes = resized<std::int8_t, typename lanes<bool, N>::element, N>(a.v) & 1;
-    std::memcpy(p, &bytes, sizeof(bytes));
   } else {
-    std::memcpy(p, &a.v, sizeof(a.v));
+    const auto stored = encoded<S, N>(a);
+    std::memcpy(static_cast<void*>(p), &stored, sizeof(stored));
   }
-}
-
-/// Copies `count` (0 to N - 1) elements by blocks of halving size, so that each copy is one move of known length.
-template <int N, class S>
-[[gnu::always_inline]] inline void copy_fewer(S* to, const S* from, int count) {
-  if constexpr (N > 1) {
-    constexpr int part = N / 2;
-    if ((count & part) != 0) {
-      std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), part * sizeof(S));
-      to += part;
-      from += part;
-    }
-    copy_fewer<part>(to, from, count);
-  }
-}
-/// Copies `count` (0 to N) elements.
-template <int N, class S>
-[[gnu::always_inline]] inline void copy_some(S* to, const S* from, int count) {
-  if (count == N)
-    std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), N * sizeof(S));
-  else
-    copy_fewer<N>(to, from, count);
-}
-
-/// `count` (0 to N) elements from `p`. The lanes beyond repeat the first element, so that a computation on them meets
-/// nothing (a division by zero, say) that it does not meet in a true lane; with count 0 they are zero.
-template <int N, class S>
-[[gnu::always_inline]] inline lanes<compute_type<S>, N> load_partial(const S* p, int count) {
-  alignas(64) std::array<S, static_cast<std::size_t>(N)> all;
-  S first{};
-  if (count > 0) std::memcpy(static_cast<void*>(&first), static_cast<const void*>(p), sizeof(S));
-  all.fill(first);
-  copy_some<N>(all.data(), p, count);
-  return load<N>(all.data());
-}
-
-/// Writes the first `count` (0 to N) lanes to `p`.
-template <class S, int N>
-[[gnu::always_inline]] inline void store_partial(S* p, lanes<compute_type<S>, N> a, int count) {
-  alignas(64) std::array<S, static_cast<std::size_t>(N)> all;
-  store(all.data(), a);
-  copy_some<N>(p, static_cast<const S*>(all.data()), count);
 }
 
 /// The lanes as an array, and back: for functions that have no vector form.
