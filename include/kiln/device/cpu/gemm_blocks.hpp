@@ -88,13 +88,15 @@ class gemm_blocks {
   static constexpr std::int64_t side_limit = 4080;  // rows and columns packed at a time: a multiple of every tile
   static constexpr std::int64_t task_rows = 576 / static_cast<int>(sizeof(T));  // times the depth: A's part of L2
   static constexpr std::int64_t task_columns = 4 * width;
-  static constexpr std::int64_t chunk_cycles = 8192;  // about 3 us: less is not worth another thread
+  static constexpr std::int64_t own_limit = std::int64_t{512} << 10;  // half of a common L2
+  static constexpr std::int64_t chunk_cycles = 8192;                  // about 3 us: less is not worth another thread
 
  public:
   explicit gemm_blocks(const gemm_problem<S>& problem)
       : p(cost(problem.transposed()) < cost(problem) ? problem.transposed() : problem),
         // Tiles of two thirds waste less where the rows divide by them, and reach the same speed.
         rows(p.m % gemm_rows != 0 && p.m % (2 * gemm_row_step) == 0 && p.m < task_rows ? 2 * gemm_row_step : gemm_rows),
+        threads(place.inside ? 1 : num_threads()),
         a_direct(direct_a(p)),
         b_direct(direct_b(p)) {}
 
@@ -104,16 +106,25 @@ class gemm_blocks {
     const std::int64_t height = std::min(p.m, side_limit), breadth = std::min(p.n, side_limit);
     a_panel = panel_size<T>(rows, depth);
     b_panel = panel_size<T>(width, depth);
-    const gemm_scratch<T> a_memory((a_direct ? p.m % gemm_row_step != 0 : divide_up(height, rows)) * a_panel);
-    const gemm_scratch<T> b_memory((b_direct ? (p.n % width != 0) : divide_up(breadth, width)) * b_panel);
-    a_packed = a_memory.data();
-    b_packed = b_memory.data();
+    // Of operands used in place only the last, narrow panel is packed, since a tile reads whole vectors and rows.
+    a_slots = a_direct ? (p.m % gemm_row_step != 0 ? 1 : 0) : divide_up(height, rows);
+    b_slots = b_direct ? (p.n % width != 0 ? 1 : 0) : divide_up(breadth, width);
+    const std::int64_t size = a_slots * a_panel + b_slots * b_panel, bytes = size * std::int64_t{sizeof(T)};
+    const std::int64_t copies = threads > 1 && bytes <= own_limit && bytes * threads <= 16 * own_limit ? threads : 1;
+    own = copies > 1;
+    const std::int64_t slots = own ? copies * (a_slots + b_slots) : 0;
+    const gemm_scratch<T> memory(copies * size);
+    const gemm_scratch<std::int32_t> stamp_memory(slots);
+    packed = memory.data();
+    stamps = stamp_memory.data();
+    std::fill_n(stamps, slots, 0);
+    std::int32_t number = 0;
     for (std::int64_t col = 0; col < p.n; col += breadth) {
       for (std::int64_t at = 0; at < p.k; at += depth) {
         for (std::int64_t row = 0; row < p.m; row += height) {
-          const block part{row, std::min(row + height, p.m), col, std::min(col + breadth, p.n),
-                           at,  std::min(at + depth, p.k)};
-          pack(part, row == 0);
+          const block part{row, std::min(row + height, p.m), col,     std::min(col + breadth, p.n),
+                           at,  std::min(at + depth, p.k),   ++number};
+          if (!own) pack_all(part, row == 0);
           multiply(part);
         }
       }
@@ -123,6 +134,7 @@ class gemm_blocks {
  private:
   struct block {
     std::int64_t row, row_end, col, col_end, at, at_end;
+    std::int32_t number;
     std::int64_t depth() const { return at_end - at; }
   };
 
@@ -144,9 +156,9 @@ class gemm_blocks {
     return valid <= gemm_row_step ? gemm_row_step : valid <= 2 * gemm_row_step ? 2 * gemm_row_step : gemm_rows;
   }
 
-  void pack_a(std::int64_t row, std::int64_t row_end, const block& part, T* to) const {
+  void pack_a(std::int64_t row, const block& part, T* to) const {
     const S* from = p.a + row * p.a_row + part.at * p.a_col;
-    const int valid = static_cast<int>(row_end - row), height = tile_height(valid);
+    const int valid = static_cast<int>(std::min<std::int64_t>(rows, part.row_end - row)), height = tile_height(valid);
     if (height == gemm_rows)
       pack_panel<gemm_rows>(part.depth(), valid, from, p.a_row, p.a_col, to);
     else if (height == gemm_row_step)
@@ -154,28 +166,51 @@ class gemm_blocks {
     else
       pack_panel<2 * gemm_row_step>(part.depth(), valid, from, p.a_row, p.a_col, to);
   }
-  void pack_b(std::int64_t col, std::int64_t col_end, const block& part, T* to) const {
+  void pack_b(std::int64_t col, const block& part, T* to) const {
     const S* from = p.b + part.at * p.b_row + col * p.b_col;
-    pack_panel<width>(part.depth(), static_cast<int>(col_end - col), from, p.b_col, p.b_row, to);
+    const int valid = static_cast<int>(std::min<std::int64_t>(width, part.col_end - col));
+    pack_panel<width>(part.depth(), valid, from, p.b_col, p.b_row, to);
   }
 
-  void pack(const block& part, bool with_b) const {
-    // Of operands used in place only the last, narrow panel is packed, since a tile reads whole vectors and rows.
-    const std::int64_t a_rest = (part.row_end - part.row) % rows, b_rest = (part.col_end - part.col) % width;
-    const std::int64_t a_first = !a_direct ? part.row : part.row_end - (a_rest % gemm_row_step == 0 ? 0 : a_rest);
-    const std::int64_t b_first = !b_direct ? part.col : part.col_end - b_rest;
-    const std::int64_t a_count = divide_up(part.row_end - a_first, rows);
+  // Where the panel of A from `row` on is, or of B from `col` on.
+  std::int64_t a_slot(std::int64_t row, const block& part) const { return a_direct ? 0 : (row - part.row) / rows; }
+  std::int64_t b_slot(std::int64_t col, const block& part) const {
+    return a_slots + (b_direct ? 0 : (col - part.col) / width);
+  }
+  T* panel(std::int64_t slot) const {
+    const std::int64_t me = own ? thread_index() : 0, b = std::max<std::int64_t>(slot - a_slots, 0);
+    return packed + me * (a_slots * a_panel + b_slots * b_panel) + (slot - b) * a_panel + b * b_panel;
+  }
+
+  // Small operands are packed by each thread for itself when it first needs them: that costs less than waiting for
+  // another thread and fetching from its cache. Large ones are packed once, by all threads.
+  void pack_own(const block& part, std::int64_t row, std::int64_t row_end, std::int64_t col,
+                std::int64_t col_end) const {
+    std::int32_t* const mine = stamps + thread_index() * (a_slots + b_slots);
+    const auto first_use = [&](std::int64_t slot) { return std::exchange(mine[slot], part.number) != part.number; };
+    if (a_direct) row = (row_end - row) % rows % gemm_row_step == 0 ? row_end : row_end - (row_end - row) % rows;
+    for (std::int64_t i = row; i < row_end; i += rows) {
+      if (const std::int64_t slot = a_slot(i, part); first_use(slot)) pack_a(i, part, panel(slot));
+    }
+    if (b_direct) col = col_end - (col_end - col) % width;
+    for (std::int64_t j = col; j < col_end; j += width) {
+      if (const std::int64_t slot = b_slot(j, part); first_use(slot)) pack_b(j, part, panel(slot));
+    }
+  }
+
+  void pack_all(const block& part, bool with_b) const {
+    const std::int64_t a_first = a_direct ? part.row_end - (part.row_end - part.row) % rows : part.row;
+    const std::int64_t b_first = b_direct ? part.col_end - (part.col_end - part.col) % width : part.col;
+    const std::int64_t a_count = a_slots == 0 ? 0 : divide_up(part.row_end - a_first, rows);
     const std::int64_t b_count = with_b ? divide_up(part.col_end - b_first, width) : 0;
-    if (a_count + b_count == 0) return;
     const std::int64_t grain = 1 + 4 * chunk_cycles / (width * part.depth());
     parallel_for(a_count + b_count, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        if (i < b_count) {
-          const std::int64_t col = b_first + i * width;
-          pack_b(col, std::min(col + width, part.col_end), part, b_packed + i * b_panel);
+        if (const std::int64_t col = b_first + i * width; i < b_count) {
+          pack_b(col, part, panel(b_slot(col, part)));
         } else {
-          const std::int64_t panel = i - b_count, row = a_first + panel * rows;
-          pack_a(row, std::min(row + rows, part.row_end), part, a_packed + panel * a_panel);
+          const std::int64_t row = a_first + (i - b_count) * rows;
+          pack_a(row, part, panel(a_slot(row, part)));
         }
       }
     });
@@ -186,7 +221,7 @@ class gemm_blocks {
     std::int64_t high = std::min(round_up(m, rows), task_rows / rows * rows),
                  wide = std::min(round_up(n, width), task_columns);
     // Enough tasks to go round, in the shape that packs the registers: halve the longer side.
-    if (const int threads = num_threads(); threads > 1) {
+    if (threads > 1) {
       while (divide_up(m, high) * divide_up(n, wide) < 16 * threads && (high > rows || wide > width)) {
         if (wide > width && (wide >= high || high <= rows))
           wide = round_up(wide / 2, width);
@@ -200,6 +235,7 @@ class gemm_blocks {
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t row = part.row + task / across * high, row_end = std::min(row + high, part.row_end);
         const std::int64_t col = part.col + task % across * wide, col_end = std::min(col + wide, part.col_end);
+        if (own) pack_own(part, row, row_end, col, col_end);
         multiply_task(part, row, row_end, col, col_end);
         if (part.at_end == p.k) p.finish(row, row_end, col, col_end);
       }
@@ -218,7 +254,7 @@ class gemm_blocks {
           b_row = p.b_row;
         }
       }
-      if (b == nullptr) b = b_packed + (b_direct ? 0 : (j - part.col) / width * b_panel);
+      if (b == nullptr) b = panel(b_slot(j, part));
       for (std::int64_t i = row; i < row_end; i += rows) {
         const int valid = static_cast<int>(std::min<std::int64_t>(rows, row_end - i));
         const gemm_target<S> c{p.c + i * p.c_row + j * p.c_col, p.c_row, p.c_col, valid, columns, p.add || part.at > 0};
@@ -228,7 +264,7 @@ class gemm_blocks {
             continue;
           }
         }
-        tile<true>(part.depth(), a_packed + (a_direct ? 0 : (i - part.row) / rows * a_panel), 0, b, b_row, c);
+        tile<true>(part.depth(), panel(a_slot(i, part)), 0, b, b_row, c);
       }
     }
   }
@@ -254,11 +290,12 @@ class gemm_blocks {
   }
 
   gemm_problem<S> p;
-  int rows;
+  int rows, threads;
   bool a_direct, b_direct;
-  std::int64_t a_panel = 0, b_panel = 0;
-  T* a_packed = nullptr;
-  T* b_packed = nullptr;
+  bool own = false;  // every thread packs for itself
+  std::int64_t a_panel = 0, b_panel = 0, a_slots = 0, b_slots = 0;
+  T* packed = nullptr;
+  std::int32_t* stamps = nullptr;  // of each panel of each thread: the block it was packed for
 };
 
 }  // namespace kiln::cpu::detail
