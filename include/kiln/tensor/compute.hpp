@@ -184,15 +184,20 @@ template <class E>
 ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
   static_assert(census<E>::leaves <= cpu::max_slots - 2,
                 "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
-  collected<E> c(e);
-  evaluation how;
-  if (!plan_evaluation(e, c, how)) {
-    if constexpr (census<E>::rows > 0 && !always_fits<E>) return compute(row_split::of(e), std::move(reuse));
+  if constexpr (never_fits<E>) {
+    return compute(row_split::unnested(e), std::move(reuse));
+  } else {
+    collected<E> c(e);
+    evaluation how;
+    if (!plan_evaluation(e, c, how)) {
+      if constexpr (census<E>::rows > 0 && !always_fits<E>) return compute(row_split::apart(e), std::move(reuse));
+    }
+    const dims sizes = result_sizes(e, how);
+    ref<tensor_state> out = reuse && reuse->sizes == sizes ? std::move(reuse) : new_tensor(dtype_of<typename E::value_type>, sizes);
+    out->history = nullptr;
+    run_into(e, how, c, out, is_floating(out->type) && grad_enabled() && any_history<E>(c));
+    return out;
   }
-  const dims sizes = result_sizes(e, how);
-  ref<tensor_state> out = reuse && reuse->sizes == sizes ? std::move(reuse) : new_tensor(dtype_of<typename E::value_type>, sizes);
-  run_into(e, how, c, out, is_floating(out->type) && grad_enabled() && any_history<E>(c));
-  return out;
 }
 
 /// Whether a kernel may write `target` while it reads the leaves: they lie elsewhere, or exactly on it.
@@ -207,7 +212,8 @@ bool may_overwrite(const C& c, const tensor_state& target) {
 }
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
-/// the target's sizes, graph_error if the target is a leaf that requires grad and the expression needs a gradient.
+/// the target's sizes and the target's elements each have a place of their own, graph_error if the target is a leaf that
+/// requires grad and the expression needs a gradient.
 template <class E>
 void compute_in_place(const E& e, const ref<tensor_state>& target) {
   collected<E> c(e);
@@ -215,6 +221,10 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
   if (sizes != target->sizes)
     throw shape_error(message("in place: the result has shape ", sizes, " but the tensor has ", target->sizes,
                               ": an in-place operation cannot change the shape (write a = a + b instead)"));
+  for (int i = 0; i < sizes.rank(); ++i)
+    if (target->strides[i] == 0 && sizes[i] > 1)
+      throw shape_error(message("in place: along axis ", i, " of shape ", sizes, " all elements are one and the same, as expand() makes them: "
+                                "clone() the tensor first"));
   bool recorded = grad_enabled() && any_history<E>(c);
   if (target->history && target->history->view && grad_enabled())
     throw graph_error(message("in place: the tensor of shape ", target->sizes, " is a view of one that gradients flow to, and that one "

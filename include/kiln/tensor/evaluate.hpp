@@ -4,6 +4,7 @@
 // around it is applied to its blocks while they are in cache.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
@@ -87,34 +88,82 @@ inline constexpr bool is_row_node<row_node<Op, A>> = true;
 template <class E>
 inline constexpr bool always_fits = census<E>::rows == 1 && (value_program<E>::row_root || is_row_node<E>);
 
-/// The expression with its outermost row nodes (of a row node: its operand) evaluated.
+// What an expression computes how often, known from its type.
+template <class X>
+inline constexpr level level_of_type = level::element;
+template <class T>
+inline constexpr level level_of_type<scalar<T>> = level::number;
+template <class Op, class... X>
+inline constexpr level level_of_type<node<Op, X...>> = std::max({level_of_type<X>...});
+template <class Op, class A>
+inline constexpr level level_of_type<row_node<Op, A>> = Op::reduces ? level::row : level_of_type<A>;
+
+// A reduction of what is one value per row (the mean over a batch of each row's loss) runs over other axes than the
+// rows: never one kernel.
+template <class X>
+inline constexpr bool never_fits = false;
+template <class Op, class... X>
+inline constexpr bool never_fits<node<Op, X...>> = (never_fits<X> || ...);
+template <class Op, class A>
+inline constexpr bool never_fits<row_node<Op, A>> = level_of_type<A> == level::row || never_fits<A>;
+
+/// An expression that one kernel cannot run, cut into some that it can. `apart` evaluates every row node by itself, so
+/// the number of kernels to compile stays linear; `unnested` only what is one value per row below a reduction.
 struct row_split {
   template <class X>
-  static auto part(const X& x) {
-    if constexpr (census<X>::rows == 0) return x;
-    else return Tensor<typename X::value_type, typename X::device_type, dynamic>(x);
+  static auto apart(const X& x) {
+    return x;
   }
   template <class Op, class... X>
     requires((census<X>::rows + ...) > 0)
-  static auto part(const node<Op, X...>& x) {
+  static auto apart(const node<Op, X...>& x) {
     if constexpr (sizeof...(X) == 1) return join<Op>(part(x.a));
     else if constexpr (sizeof...(X) == 2) return join<Op>(part(x.a), part(x.b));
     else return join<Op>(part(x.a), part(x.b), part(x.c));
   }
-  template <class E>
-  static auto of(const E& e) {
-    return part(e);
+  template <class Op, class A>
+  static auto apart(const row_node<Op, A>& x) {
+    return over<Op>(part(x.a), x);
+  }
+
+  template <class X>
+  static auto unnested(const X& x) {
+    return x;
+  }
+  template <class Op, class... X>
+    requires(never_fits<X> || ...)
+  static auto unnested(const node<Op, X...>& x) {
+    if constexpr (sizeof...(X) == 1) return join<Op>(unnested(x.a));
+    else if constexpr (sizeof...(X) == 2) return join<Op>(unnested(x.a), unnested(x.b));
+    else return join<Op>(unnested(x.a), unnested(x.b), unnested(x.c));
   }
   template <class Op, class A>
-  static auto of(const row_node<Op, A>& x) {
-    using T = Tensor<typename A::value_type, typename A::device_type, dynamic>;
-    return row_node<Op, T>{T(x.a), x.axes, x.keepdim, x.numbers};
+    requires never_fits<row_node<Op, A>>
+  static auto unnested(const row_node<Op, A>& x) {
+    if constexpr (level_of_type<A> == level::row) return over<Op>(evaluated(x.a), x);
+    else return over<Op>(unnested(x.a), x);
   }
 
  private:
+  template <class X>
+  static auto evaluated(const X& x) {
+    return Tensor<typename X::value_type, typename X::device_type, dynamic>(x);
+  }
+  template <class X>
+  static auto part(const X& x) {
+    return apart(x);
+  }
+  template <class Op, class A>
+  static auto part(const row_node<Op, A>& x) {
+    return evaluated(apart(x));
+  }
   template <class Op, class... X>
   static node<Op, X...> join(X... x) {
     return {std::move(x)...};
+  }
+  template <class Op, class A, class B>
+  static row_node<Op, A> over(A a, const row_node<Op, B>& like) {
+    return {std::move(a), like.axes, like.keepdim, like.numbers};
   }
 };
 
@@ -178,11 +227,17 @@ inline bool same_view(const tensor_state& a, const tensor_state& b) {
 template <class E, class C>
 bool shares_as_assumed(const C& c) {
   constexpr auto& shared = shared_leaves<E>;
+  auto one = [](const tensor_state* a, const tensor_state* b) {
+    return a == b || (a && b && a->history == b->history && same_view(*a, *b));
+  };
   for (int i = 0; i < census<E>::leaves; ++i) {
-    const int j = shared.leaf[static_cast<std::size_t>(i)];
-    if (i == j) continue;
-    const tensor_state *a = c.leaf[static_cast<std::size_t>(i)], *b = c.leaf[static_cast<std::size_t>(j)];
-    if (a != b && (!a || !b || a->history != b->history || !same_view(*a, *b))) return false;
+    const std::size_t k = static_cast<std::size_t>(i), j = static_cast<std::size_t>(shared.leaf[k]);
+    if (k == j) continue;
+    if (!one(c.leaf[k], c.leaf[j])) return false;
+    // Products are not computed yet: they are one if their operands are.
+    if constexpr (census<E>::products > 0)
+      if (!c.leaf[k] && !(one(c.product_left[k].get(), c.product_left[j].get()) && one(c.product_right[k].get(), c.product_right[j].get())))
+        return false;
   }
   for (int i = 0; i < census<E>::scalars; ++i)
     if (c.number[static_cast<std::size_t>(i)] != c.number[static_cast<std::size_t>(shared.number[static_cast<std::size_t>(i)])]) return false;
