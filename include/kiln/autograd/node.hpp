@@ -42,6 +42,7 @@ struct gradient_target {
   bool add = false;
   explicit gradient_target(gradient_record& record) : add(static_cast<bool>(record.gradient)) {
     if (!add) record.gradient = new_tensor(record.type, record.sizes);
+    else ++record.gradient->memory->version;  // a graph may have been built on the gradient so far
     tensor = record.gradient;
   }
 };

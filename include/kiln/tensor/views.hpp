@@ -67,6 +67,7 @@ class view_node final : public graph_node {
     }
     if (count(where_.sizes) == 0) return;
     tensor_state& to = *base_->gradient;
+    ++to.memory->version;
     cpu::operand_view in{gradient->data, gradient->strides, size_of(gradient->type)};
     cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)), where_.strides,
                          size_of(to.type), to.type, add};
