@@ -54,7 +54,6 @@ class Tensor {
     requires(!Leaf<E>)
   Tensor& operator=(const E& e) {
     if (state_.unique() && state_->memory.unique() && is_contiguous(*state_)) {
-      state_->history = nullptr;
       state_ = detail::compute(as_own_type(e), state_);
     } else {
       state_ = detail::compute(as_own_type(e));
