@@ -13,6 +13,7 @@ namespace kiln {
 struct add_op : arithmetic<2> {
   static constexpr std::string_view name = "add", infix = "+";
   static constexpr auto value(auto a, auto b) { return a + b; }
+  static constexpr auto value(Truth auto a, Truth auto b) { return a | b; }
   static constexpr auto adjoint(auto g, auto, auto, auto) { return adjoints{g, g}; }
 };
 struct sub_op : arithmetic<2> {
@@ -24,6 +25,7 @@ struct sub_op : arithmetic<2> {
 struct mul_op : arithmetic<2> {
   static constexpr std::string_view name = "mul", infix = "*";
   static constexpr auto value(auto a, auto b) { return a * b; }
+  static constexpr auto value(Truth auto a, Truth auto b) { return a & b; }
   static constexpr auto adjoint(auto g, auto, auto a, auto b) { return adjoints{g * b, g * a}; }
 };
 struct div_op : floating<2> {
@@ -41,7 +43,7 @@ struct neg_op : arithmetic<1> {
   static constexpr auto adjoint(auto g, auto, auto) { return -g; }
 };
 
-/// a + b, element by element with broadcasting; integers wrap around.
+/// a + b, element by element with broadcasting; integers wrap around, on bool it is "or".
 template <class A, class B>
   requires Operands<A, B>
 constexpr auto operator+(A a, B b) {
@@ -53,7 +55,7 @@ template <class A, class B>
 constexpr auto operator-(A a, B b) {
   return apply<sub_op>(std::move(a), std::move(b));
 }
-/// a * b, element by element; integers wrap around.
+/// a * b, element by element; integers wrap around, on bool it is "and".
 template <class A, class B>
   requires Operands<A, B>
 constexpr auto operator*(A a, B b) {
@@ -94,6 +96,7 @@ struct reciprocal_op : floating<1> {
 };
 struct abs_op : arithmetic<1> {
   static constexpr std::string_view name = "abs";
+  static constexpr bool accepts(dtype d) { return d != dtype::boolean; }
   static constexpr auto value(auto x) { return abs(x); }
   static constexpr auto adjoint(auto g, auto, auto x) { return g * sign(x); }
 };
@@ -144,7 +147,7 @@ template <Operand X>
 constexpr auto reciprocal(X x) {
   return apply<reciprocal_op>(std::move(x));
 }
-/// Absolute value; of the smallest integer, itself.
+/// Absolute value; of the smallest integer, itself. Not defined for bool.
 template <Operand X>
 constexpr auto abs(X x) {
   return apply<abs_op>(std::move(x));

@@ -81,6 +81,7 @@ constexpr auto operator>=(A a, B b) {
 struct isnan_op : comparison<1> {
   static constexpr std::string_view name = "isnan";
   static constexpr auto value(auto x) { return isnan(x); }
+  static constexpr auto value(Whole auto x) { return x != x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// True where x is not a number.
@@ -92,6 +93,7 @@ constexpr auto isnan(X x) {
 struct isinf_op : comparison<1> {
   static constexpr std::string_view name = "isinf";
   static constexpr auto value(auto x) { return isinf(x); }
+  static constexpr auto value(Whole auto x) { return x != x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// True where x is +inf or -inf.
@@ -103,6 +105,7 @@ constexpr auto isinf(X x) {
 struct isfinite_op : comparison<1> {
   static constexpr std::string_view name = "isfinite";
   static constexpr auto value(auto x) { return isfinite(x); }
+  static constexpr auto value(Whole auto x) { return x == x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// True where x is neither infinite nor nan.

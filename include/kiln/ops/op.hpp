@@ -28,6 +28,12 @@ constexpr auto apply(X... x) {
   return apply_op(op_tag<Op>{}, std::move(x)...);
 }
 
+/// Values of an integer type or bool, and truth values, where a rule needs to know.
+template <class V>
+concept Whole = std::integral<typename V::value_type>;
+template <class V>
+concept Truth = std::same_as<typename V::value_type, bool>;
+
 /// The derivatives of an op with several operands, in their order.
 template <class A, class B, class C = no_gradient>
 struct adjoints {

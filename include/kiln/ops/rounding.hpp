@@ -9,6 +9,7 @@ namespace kiln {
 struct floor_op : arithmetic<1> {
   static constexpr std::string_view name = "floor";
   static constexpr auto value(auto x) { return floor(x); }
+  static constexpr auto value(Whole auto x) { return x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// The largest integer not above x.
@@ -20,6 +21,7 @@ constexpr auto floor(X x) {
 struct ceil_op : arithmetic<1> {
   static constexpr std::string_view name = "ceil";
   static constexpr auto value(auto x) { return ceil(x); }
+  static constexpr auto value(Whole auto x) { return x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// The smallest integer not below x.
@@ -31,6 +33,7 @@ constexpr auto ceil(X x) {
 struct round_op : arithmetic<1> {
   static constexpr std::string_view name = "round";
   static constexpr auto value(auto x) { return round(x); }
+  static constexpr auto value(Whole auto x) { return x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// The nearest integer; halves go to the even one, as in PyTorch and NumPy.
@@ -42,6 +45,7 @@ constexpr auto round(X x) {
 struct trunc_op : arithmetic<1> {
   static constexpr std::string_view name = "trunc";
   static constexpr auto value(auto x) { return trunc(x); }
+  static constexpr auto value(Whole auto x) { return x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// x without its fraction.
@@ -53,6 +57,7 @@ constexpr auto trunc(X x) {
 struct sign_op : arithmetic<1> {
   static constexpr std::string_view name = "sign";
   static constexpr auto value(auto x) { return sign(x); }
+  static constexpr auto value(Truth auto x) { return x; }
   static constexpr auto adjoint(auto, auto, auto) { return no_gradient{}; }
 };
 /// -1, 0 or 1; nan stays nan.

@@ -14,8 +14,9 @@ struct where_op : elementwise<3> {
     return adjoints{no_gradient{}, where(c, g, 0), where(c, 0, g)};
   }
 };
-/// a where the condition is true (not zero), else b. All three broadcast. What is not chosen leaves no trace, not even
-/// a nan, in values or gradients.
+/// a where the condition is true (not zero), else b. All three broadcast. A nan that is not chosen leaves no trace in
+/// the values, and the operand that holds it gets gradient 0; what that operand was computed from may still get
+/// 0 * nan, so choose a safe argument too: where(x > 0, sqrt(where(x > 0, x, 1)), 0).
 template <class C, class A, class B>
   requires Operands<C, A, B>
 constexpr auto where(C condition, A a, B b) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// Comparisons and predicates against C++'s own, for every element type.
+#include <kiln/ops/comparison.hpp>
+
+#include "battery.hpp"
+
+#include <functional>
+
+using namespace battery;
+
+namespace {
+
+template <class Op, class Call, class Oracle>
+void check_comparison(Call call, Oracle oracle) {
+  auto floats = [&]<class T>(std::type_identity<T>) {
+    std::vector<T> xs, ys;
+    simd_test::pairs<T>(xs, ys, -3, 3, -3, 3, 20);
+    for (const std::size_t n : {xs.size(), std::size_t{1}, std::size_t{17}}) {
+      const Tensor<T> x = tensor_of(xs.data(), n), y = tensor_of(ys.data(), n);
+      const Tensor<bool> both = call(x, y), number = call(x, T(1)), flipped = call(T(1), x);
+      int wrong = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        wrong += both.data()[i] != oracle(xs[i], ys[i]);
+        wrong += number.data()[i] != oracle(xs[i], T(1));
+        wrong += flipped.data()[i] != oracle(T(1), xs[i]);
+      }
+      CHECK_MESSAGE(wrong == 0, Op::name);
+    }
+  };
+  floats(std::type_identity<float>{});
+  floats(std::type_identity<double>{});
+  check_integers<Op>(call, [&](auto a, auto b) { return oracle(a, b); });
+  const Tensor<bool> a{false, false, true, true}, b{false, true, false, true};
+  const Tensor<bool> y = call(a, b);
+  for (int i = 0; i < 4; ++i) CHECK_MESSAGE(y(i) == oracle(a(i), b(i)), Op::name, " of bool");
+}
+
+template <class Op, class Call, class Oracle>
+void check_predicate(Call call, Oracle oracle) {
+  auto floats = [&]<class T>(std::type_identity<T>) {
+    const std::vector<T> xs = simd_test::samples<T>(-3, 3, 40);
+    const Tensor<bool> y = call(tensor_of(xs));
+    int wrong = 0;
+    for (std::size_t i = 0; i < xs.size(); ++i) wrong += y.data()[i] != oracle(xs[i]);
+    CHECK_MESSAGE(wrong == 0, Op::name);
+  };
+  floats(std::type_identity<float>{});
+  floats(std::type_identity<double>{});
+  check_integers<Op>(call, [&](auto x) { return oracle(static_cast<double>(x)); });
+}
+
+}  // namespace
+
+TEST_CASE("comparisons: are C++'s, false for nan but !=") {
+  check_comparison<eq_op>([](auto a, auto b) { return a == b; }, std::equal_to<>{});
+  check_comparison<ne_op>([](auto a, auto b) { return a != b; }, std::not_equal_to<>{});
+  check_comparison<lt_op>([](auto a, auto b) { return a < b; }, std::less<>{});
+  check_comparison<le_op>([](auto a, auto b) { return a <= b; }, std::less_equal<>{});
+  check_comparison<gt_op>([](auto a, auto b) { return a > b; }, std::greater<>{});
+  check_comparison<ge_op>([](auto a, auto b) { return a >= b; }, std::greater_equal<>{});
+}
+
+TEST_CASE("isnan, isinf, isfinite: are std's; integers are always finite") {
+  check_predicate<isnan_op>([](auto x) { return isnan(x); }, [](auto x) { return std::isnan(x); });
+  check_predicate<isinf_op>([](auto x) { return isinf(x); }, [](auto x) { return std::isinf(x); });
+  check_predicate<isfinite_op>([](auto x) { return isfinite(x); }, [](auto x) { return std::isfinite(x); });
+}
+
+TEST_CASE("comparisons: do not pass gradients on") {
+  const auto g = gradients_of<double>([](auto x) { return where(x > 0.5, x * 2.0, x); }, Tensor<double>{0.2, 0.7});
+  CHECK(g == std::vector<double>{1, 2});
+}
