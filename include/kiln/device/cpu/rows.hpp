@@ -39,7 +39,12 @@ class row_runner {
         finished_(static_cast<std::size_t>(program_.row_root ? program_.reductions * finished_rows * 8 : 0)) {}
 
   void rows(std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; row += block_) block(row, std::min(block_, end - row));
+    if (in_line()) {
+      rows_in_line(begin, end);
+    } else {
+      const std::int64_t step = block_ > 1 ? block_ : end - begin;
+      for (std::int64_t row = begin; row < end; row += step) block(row, std::min(step, end - row));
+    }
     if (pending_) flush(end - pending_);
   }
 
@@ -60,6 +65,47 @@ class row_runner {
   }
   char* staged(int k) { return staged_.get() + static_cast<std::int64_t>(k) * block_ * length_ * 8; }
   char* result(int r) { return results_.get() + static_cast<std::int64_t>(r) * block_ * length_ * 8; }
+
+  // The usual case: rows one stride apart that are read and written where they lie. Pointers then only move on.
+  bool in_line() const {
+    if (outer_ > 1 || job_.domain.rank() - outer_ != 1) return false;
+    for (int k = 0; k < program_.slots; ++k)
+      if (job_.in[k].data && job_.in[k].strides.back() != 1 && job_.in[k].strides.back() != 0) return false;
+    if (!program_.row_root)
+      for (int r = 0; r < program_.results; ++r)
+        if (job_.out[r].data && (summed(r) || job_.out[r].strides.back() != 1 || job_.out[r].type != program_.stores[r])) return false;
+    return true;
+  }
+  void rows_in_line(std::int64_t begin, std::int64_t end) {
+    auto row_stride = [&](const dims& strides) { return outer_ == 1 ? strides[0] : 0; };
+    std::array<std::int64_t, max_slots> in_bytes, out_bytes;
+    for (int k = 0; k < program_.slots; ++k) {
+      const operand_view& x = job_.in[k];
+      if (!x.data) continue;
+      const std::size_t i = static_cast<std::size_t>(k);
+      in_bytes[i] = row_stride(x.strides) * static_cast<std::int64_t>(x.size);
+      p_.in[i] = at(x.data, begin * row_stride(x.strides), x.size);
+      p_.step[i] = x.strides.back();
+    }
+    if (!program_.row_root)
+      for (int r = 0; r < program_.results; ++r) {
+        const result_view& y = job_.out[r];
+        const std::size_t i = static_cast<std::size_t>(r);
+        direct_[i] = static_cast<bool>(y.data);
+        p_.out[i] = y.data ? at(y.data, begin * row_stride(y.strides), y.size) : nullptr;
+        out_bytes[i] = y.data ? row_stride(y.strides) * static_cast<std::int64_t>(y.size) : 0;
+        p_.add[i] = y.add;
+      }
+    for (std::int64_t row = begin; row < end; ++row) {
+      passes();
+      if (program_.row_root) keep_finished(row);
+      for (int k = 0; k < program_.slots; ++k)
+        if (job_.in[k].data) p_.in[static_cast<std::size_t>(k)] = static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
+      if (!program_.row_root)
+        for (int r = 0; r < program_.results; ++r)
+          if (direct_[static_cast<std::size_t>(r)]) p_.out[static_cast<std::size_t>(r)] = static_cast<char*>(p_.out[static_cast<std::size_t>(r)]) + out_bytes[static_cast<std::size_t>(r)];
+    }
+  }
 
   void block(std::int64_t first, std::int64_t rows) {
     where_.go_to(first);
