@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 #include <kiln/expr/node.hpp>
@@ -16,26 +17,49 @@
 
 namespace kiln {
 
-/// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions.
+namespace detail {
+// A number that stands for a type made of a name, an element type and parts. (The address of a variable template would
+// do, but comparing two is no constant expression for g++ under -fsanitize=undefined.)
+constexpr std::uint64_t type_number(std::uint64_t name, dtype type, std::initializer_list<std::uint64_t> parts = {}) {
+  std::uint64_t h = name * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(type);
+  auto mix = [&h] { h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdu; };
+  mix();
+  for (std::uint64_t part : parts) {
+    h += part ^ (part >> 31);
+    mix();
+  }
+  return h;
+}
+}  // namespace detail
+
+/// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions; and a
+/// number that stands for the type.
 template <class X>
 struct census {
   static constexpr int leaves = 1, scalars = 0, rows = 0, products = 0;
+  static constexpr std::uint64_t type = detail::type_number(1, dtype_of<typename X::value_type>);
 };
 template <class T>
 struct census<scalar<T>> {
   static constexpr int leaves = 0, scalars = 1, rows = 0, products = 0;
+  static constexpr std::uint64_t type = detail::type_number(2, dtype_of<T>);
 };
 template <class A, class B>
 struct census<product<A, B>> {
   static constexpr int leaves = 1, scalars = 0, rows = 0, products = 1;
+  static constexpr std::uint64_t type = detail::type_number(3, dtype_of<typename A::value_type>);
 };
 template <class Op, class... X>
 struct census<node<Op, X...>> {
+  static constexpr std::uint64_t type = detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
+                                                            dtype_of<typename node<Op, X...>::value_type>, {census<X>::type...});
   static constexpr int leaves = (census<X>::leaves + ...), scalars = (census<X>::scalars + ...),
                        rows = (census<X>::rows + ...), products = (census<X>::products + ...);
 };
 template <class Op, class A>
 struct census<row_node<Op, A>> {
+  static constexpr std::uint64_t type = detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
+                                                            dtype_of<typename row_node<Op, A>::value_type>, {census<A>::type});
   static constexpr int leaves = census<A>::leaves, scalars = census<A>::scalars + Op::arity - 1,
                        rows = census<A>::rows + 1, products = census<A>::products;
 };
@@ -59,10 +83,8 @@ class sharing {
   }
 
  private:
-  template <class T>
-  static constexpr char identity_of = 0;  // its address names the type
   struct sighting {
-    const void* type = nullptr;
+    std::uint64_t type = 0;
     int leaf = 0, number = 0;
   };
   static constexpr int room = 8 * (Leaves + Scalars) + 64;
@@ -73,18 +95,19 @@ class sharing {
   template <class T>
   constexpr void visit(std::type_identity<T>, bool operand_of_reduction) {
     const int leaf_begin = leaves_, number_begin = numbers_;
-    const sighting* before = nullptr;
-    for (int i = 0; i < seen_count_ && !before; ++i)
-      if (seen_[static_cast<std::size_t>(i)].type == &identity_of<T>) before = &seen_[static_cast<std::size_t>(i)];
+    int at = 0;
+    while (at < seen_count_ && seen_[static_cast<std::size_t>(at)].type != census<T>::type) ++at;
+    const bool again = at < seen_count_;
+    const sighting before = again ? seen_[static_cast<std::size_t>(at)] : sighting{};
     const bool first = first_below_reduction_ && Leaf<T>;
     descend(std::type_identity<T>{});
-    if (before && (operand_of_reduction || census<T>::rows > 0 || first)) {
+    if (again && (operand_of_reduction || census<T>::rows > 0 || first)) {
       for (int i = leaf_begin; i < leaves_; ++i)
-        leaf[static_cast<std::size_t>(i)] = leaf[static_cast<std::size_t>(before->leaf + i - leaf_begin)];
+        leaf[static_cast<std::size_t>(i)] = leaf[static_cast<std::size_t>(before.leaf + i - leaf_begin)];
       for (int i = number_begin; i < numbers_; ++i)
-        number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(before->number + i - number_begin)];
-    } else if (!before && seen_count_ < room) {
-      seen_[static_cast<std::size_t>(seen_count_++)] = {&identity_of<T>, leaf_begin, number_begin};
+        number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(before.number + i - number_begin)];
+    } else if (!again && seen_count_ < room) {
+      seen_[static_cast<std::size_t>(seen_count_++)] = {census<T>::type, leaf_begin, number_begin};
     }
   }
   template <class T>

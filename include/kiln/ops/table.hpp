@@ -52,7 +52,10 @@ constexpr op_rules rules_of() {
   op_rules r{.code = opcode_of(Op::name), .name = Op::name, .infix = Op::infix, .arity = Op::arity,
              .composite = Op::composite, .reduces = Op::reduces, .dear = Op::dear};
   if constexpr (Op::composite) r.expand = &expand_with<Op>;
-  if constexpr (HasAdjoint<Op>) r.differentiate = &differentiate_with<Op>;
+  if constexpr (HasAdjoint<Op>) {
+    r.differentiate = &differentiate_with<Op>;
+    r.differentiable = true;
+  }
   return r;
 }
 

@@ -17,8 +17,8 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
     if (now.a >= 0) now.a = place[now.a];
     if (now.b >= 0) now.b = place[now.b];
     if (now.c >= 0) now.c = place[now.c];
-    const op_rules* op = ops.find(now.code);
-    if (op && op->composite && !(keep_differentiable && op->differentiate)) {
+    const found_rules op = ops.find(now.code);
+    if (op && op->composite && !(keep_differentiable && op->differentiable)) {
       // A rule may itself use composite ops, so what it writes goes through the same door.
       program inner;
       auto stand_in = [&](int operand, int slot) -> symbol {

@@ -51,8 +51,8 @@ class reverse_sweep {
       if (is_floating(out_[now.a].type)) accumulate(now.a, cast_to(g, compute_type(out_[now.a].type)), false);
       return;
     }
-    const op_rules* op = ops_.find(now.code);
-    if (!op || !op->differentiate)
+    const found_rules op = ops_.find(now.code);
+    if (!op || !op->differentiable)
       throw graph_error("an op of this expression has no derivative rule: use stop_gradient() around it");
     const operand_gradients back = op->differentiate(g, y, a, b, c);
     // The gradient of a sum over a value that is constant along the row counts once per element of the row.

@@ -118,7 +118,7 @@ class infix_printer {
     double total = 0;
     for (int i = 0; i < t_.size; ++i) {
       length[at(i)] = is_op(t_[i].code) ? 3.0 : static_cast<double>(leaf_text(t_[i], names_).size());
-      if (const op_rules* op = ops_.find(t_[i].code); op && op->infix.empty())
+      if (const found_rules op = ops_.find(t_[i].code); op && op->infix.empty())
         length[at(i)] += static_cast<double>(op->name.size());
       each_operand(t_[i], [&](int operand) { length[at(i)] += length[at(operand)]; });
     }
@@ -137,7 +137,7 @@ class infix_printer {
       const bool negative = text.front() == '-';
       return {std::move(text), negative ? precedence("-", 1) : atom};
     }
-    const op_rules* op = ops_.find(now.code);
+    const found_rules op = ops_.find(now.code);
     if (op && op->arity == 1 && !op->infix.empty()) {
       const int mine = precedence(op->infix, 1), theirs = texts_[at(now.a)].precedence;
       return {std::string(op->infix) + wrapped(now.a, theirs <= mine), mine};  // -(-x), not --x
@@ -183,7 +183,7 @@ inline std::string listing(const tape_view& t, const rule_table& ops, const tape
   auto value = [](int i) { return i < 0 ? std::string("none") : "%" + std::to_string(i); };
   for (int i = 0; i < t.size; ++i) {
     const instruction& now = t[i];
-    const op_rules* op = ops.find(now.code);
+    const found_rules op = ops.find(now.code);
     const std::string_view what = now.code == opcode::leaf       ? "leaf"
                                   : now.code == opcode::scalar   ? "number"
                                   : now.code == opcode::constant ? "constant"

@@ -17,7 +17,7 @@ enum class level : std::int8_t { number, row, element };
 constexpr level level_of(const instruction& now, const level* before, const rule_table& ops) {
   if (now.code == opcode::constant || now.code == opcode::scalar) return level::number;
   if (now.code == opcode::leaf) return now.literal == 1 ? level::row : level::element;
-  const op_rules* op = ops.find(now.code);
+  const found_rules op = ops.find(now.code);
   if (op && op->reduces) return level::row;
   level highest = level::number;
   if (now.a >= 0) highest = std::max(highest, before[now.a]);
@@ -32,7 +32,7 @@ constexpr int phase_of(const instruction& now, const std::int16_t* before, const
   if (now.a >= 0) phase = std::max<int>(phase, before[now.a]);
   if (now.b >= 0) phase = std::max<int>(phase, before[now.b]);
   if (now.c >= 0) phase = std::max<int>(phase, before[now.c]);
-  const op_rules* op = ops.find(now.code);
+  const found_rules op = ops.find(now.code);
   return phase + (op && op->reduces ? 1 : 0);
 }
 

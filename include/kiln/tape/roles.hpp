@@ -38,7 +38,7 @@ constexpr tape_facts<N> facts_of(const tape_view& t, const rule_table& ops) {
     const std::size_t k = static_cast<std::size_t>(i);
     f.levels[k] = level_of(t[i], f.levels.data(), ops);
     f.phases[k] = static_cast<std::int16_t>(phase_of(t[i], f.phases.data(), ops));
-    const op_rules* op = ops.find(t[i].code);
+    const found_rules op = ops.find(t[i].code);
     f.reduction[k] = op && op->reduces ? static_cast<std::int16_t>(f.reductions++) : std::int16_t{-1};
     if (f.phases[k] > f.last_phase) f.last_phase = f.phases[k];
   }
@@ -109,7 +109,7 @@ constexpr std::array<std::int16_t, static_cast<std::size_t>(N)> kept_values(cons
       const auto again = roles_in<N>(t, f, ops, none, kernel_kind::pass, later, row_root);
       for (int i = 0; i < N; ++i) {
         const std::size_t k = static_cast<std::size_t>(i);
-        const op_rules* op = ops.find(t[i].code);
+        const found_rules op = ops.find(t[i].code);
         if (roles[k] == role::each && again[k] == role::each && kept[k] < 0 && op && op->dear && !op->reduces)
           kept[k] = static_cast<std::int16_t>(p);
       }

@@ -22,11 +22,21 @@ struct op_rules {
   bool composite = false;  ///< written out by `expand` before anything runs it
   bool reduces = false;    ///< folds a row into one value
   bool dear = false;       ///< costs more than keeping its value in cache does
+  bool differentiable = false;  ///< has `differentiate`
   symbol (*expand)(symbol a, symbol b, symbol c) = nullptr;
   operand_gradients (*differentiate)(symbol g, symbol y, symbol a, symbol b, symbol c) = nullptr;
 };
 
-/// Finds the rules of an op code; nullptr for leaves, scalars and constants.
+/// What a search for rules gave: like a pointer, but tested through a flag. Whether the address of a variable template
+/// is null is no constant expression for g++ under -fsanitize=undefined, and most searches happen in one.
+struct found_rules {
+  const op_rules* rules = nullptr;
+  bool found = false;
+  explicit constexpr operator bool() const { return found; }
+  constexpr const op_rules* operator->() const { return rules; }
+};
+
+/// Finds the rules of an op code; none for leaves, scalars and constants.
 struct rule_table {
   const op_rules* rules = nullptr;
   const std::int16_t* places = nullptr;
@@ -39,10 +49,9 @@ struct rule_table {
       if (rules[places[b]].code == code) return places[b];
     return -1;
   }
-  constexpr const op_rules* find(opcode code) const {
-    if (!is_op(code)) return nullptr;
-    const int i = index(code);
-    return i < 0 ? nullptr : &rules[i];
+  constexpr found_rules find(opcode code) const {
+    const int i = is_op(code) ? index(code) : -1;
+    return i < 0 ? found_rules{} : found_rules{&rules[i], true};
   }
 };
 

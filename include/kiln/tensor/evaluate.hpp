@@ -29,7 +29,7 @@ constexpr bool is_row_root(const tape_view& t, int root) {
   level* levels = new level[static_cast<std::size_t>(t.size) + 1];
   for (int i = 0; i < t.size; ++i) {
     levels[i] = level_of(t[i], levels, op_rules_table);
-    const op_rules* op = op_rules_table.find(t[i].code);
+    const found_rules op = op_rules_table.find(t[i].code);
     any |= op && op->reduces;
   }
   const bool row = any && levels[root] == level::row;

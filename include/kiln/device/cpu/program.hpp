@@ -142,7 +142,7 @@ class compiler {
   static constexpr int cost = [] {
     int c = 1;
     for (int i = 0; i < plan::size; ++i) {
-      const op_rules* op = op_rules_table.find(t[i].code);
+      const found_rules op = op_rules_table.find(t[i].code);
       if (op) c += op->dear ? 6 : 1;
     }
     return c;
