@@ -36,7 +36,14 @@ class row_runner {
         staged_(static_cast<std::size_t>(program_.slots * block_ * length) * 8),
         kept_(static_cast<std::size_t>(program_.kept * length) * 8),
         results_(static_cast<std::size_t>(program_.row_root ? 0 : program_.results * block_ * length) * 8),
-        finished_(static_cast<std::size_t>(program_.row_root ? program_.reductions * finished_rows * 8 : 0)) {}
+        finished_(static_cast<std::size_t>(program_.row_root ? program_.reductions * finished_rows * 8 : 0)) {
+    for (int k = 0; k < program_.kept; ++k)
+      kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
+    strip_ = make_strip(job_, p_, std::min(pass_length, length_));
+    strip_.rows = partial_.data();
+    strip_.partial = partial_.data();
+    strip_.kept = kept_rows_.data();
+  }
 
   void rows(std::int64_t begin, std::int64_t end) {
     if (in_line()) {
@@ -164,19 +171,15 @@ class row_runner {
   bool summed(int r) const { return sums_ && sums_->wanted(r); }
 
   void passes() {
-    for (int k = 0; k < program_.kept; ++k)
-      kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
     // The first kept row can live in the result's own: it is read where the result is written, just before.
-    if (program_.kept > 0 && !program_.row_root && program_.results == 1 && direct_[0] && !job_.out[0].add &&
-        program_.stores[0] == program_.kept_types[0] && !aliases(p_.out[0]))
-      kept_rows_[0] = p_.out[0];
+    if (program_.kept > 0)
+      kept_rows_[0] = !program_.row_root && program_.results == 1 && direct_[0] && !job_.out[0].add &&
+                              program_.stores[0] == program_.kept_types[0] && !aliases(p_.out[0])
+                          ? p_.out[0]
+                          : kept_.get();
     for (int r = 0; r < program_.reductions; ++r) partial_[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
     for (int pass = 0; pass < program_.passes; ++pass) {
-      strip s = make_strip(job_, p_, std::min(pass_length, length_));
-      s.rows = partial_.data();
-      s.partial = partial_.data();
-      s.kept = kept_rows_.data();
-      program_.pass[pass].run(s);
+      program_.pass[pass].run(strip_);
       if (length_ > pass_length) rest_of(pass);
     }
   }
@@ -246,10 +249,13 @@ class row_runner {
 
   // One value per row: collected for many rows, then finished together.
   void keep_finished(std::int64_t row) {
-    for (int k = 0; k < program_.reductions; ++k)
-      visit_dtype(program_.reduced[k].type, [&]<class T>(std::type_identity<T>) {
-        reinterpret_cast<compute_t<T>*>(finished_.get() + k * finished_rows * 8)[pending_] = from_bits<compute_t<T>>(partial_[static_cast<std::size_t>(k)]);
-      });
+    for (int k = 0; k < program_.reductions; ++k) {
+      char* to = finished_.get() + k * finished_rows * 8;
+      const std::uint64_t bits = partial_[static_cast<std::size_t>(k)];
+      if (program_.reduced[k].type == dtype::float32) reinterpret_cast<float*>(to)[pending_] = from_bits<float>(bits);
+      else
+        visit_dtype(program_.reduced[k].type, [&]<class T>(std::type_identity<T>) { reinterpret_cast<compute_t<T>*>(to)[pending_] = from_bits<compute_t<T>>(bits); });
+    }
     if (++pending_ == finished_rows) flush(row + 1 - finished_rows);
   }
   void flush(std::int64_t first) {
@@ -270,15 +276,17 @@ class row_runner {
     odometer where(job.domain, outer);
     for (std::int64_t i = 0; i < n; i += most) {
       const std::int64_t length = std::min(most, n - i);
-      void* out = buffer.data();
+      const bool direct = outer == 1 && y.strides[0] == 1;
+      void* out = direct ? at(y.data, first + i, y.size) : buffer.data();
       const bool add = false;
       strip s{.out = &out, .add = &add, .scalars = job.scalars, .finished = from.data(), .count = length};
       job.program->rows(s);
-      const std::size_t size = size_of(job.program->stores[0]);
-      where.go_to(first + i);
-      for (std::int64_t r = 0; r < length; ++r) {
-        std::memcpy(at(y.data, where.offset(y.strides), y.size), buffer.data() + r * static_cast<std::int64_t>(size), size);
-        where.advance();
+      if (!direct) {
+        where.go_to(first + i);
+        for (std::int64_t r = 0; r < length; ++r) {
+          std::memcpy(at(y.data, where.offset(y.strides), y.size), buffer.data() + r * static_cast<std::int64_t>(y.size), y.size);
+          where.advance();
+        }
       }
       for (int k = 0; k < job.program->reductions; ++k)
         from[static_cast<std::size_t>(k)] = at(from[static_cast<std::size_t>(k)], length, size_of(job.program->reduced[k].type));
@@ -295,6 +303,7 @@ class row_runner {
   std::int64_t block_;
   scratch staged_, kept_, results_, finished_;
   strip_pointers p_;
+  strip strip_;  ///< points into p_ and the arrays below
   std::array<bool, max_slots> direct_{};
   std::array<void*, max_slots> kept_rows_;
   std::array<std::uint64_t, max_slots> partial_;
