@@ -29,3 +29,15 @@ TEST_CASE("log1p: within its stated error of std::log1p") {
   simd_test::check_accuracy(
       "log1p", [](auto x) { return log1p(x); }, [](auto x) { return std::log1p(x); }, -1, 1000);
 }
+
+TEST_CASE_TEMPLATE("log: the splitting by bits takes every positive number apart exactly", T, float, double) {
+  int wrong = 0;
+  for (const T x : simd_test::samples<T>(0.1, 10, 3000)) {
+    if (!(x > 0) || std::isinf(x)) continue;
+    const auto [e, f] = kiln::cpu::split_by_bits(kiln::cpu::splat<8>(x));
+    const T exponent = kiln::cpu::to_array(e)[0], mantissa = kiln::cpu::to_array(f)[0] + T(1);
+    wrong +=
+        std::ldexp(mantissa, static_cast<int>(exponent)) == x && mantissa >= T(0.7071) && mantissa < T(1.4143) ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+}

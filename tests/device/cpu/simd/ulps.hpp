@@ -34,7 +34,8 @@ exact_type<T> last_place(exact_type<T> y) {
 
 inline constexpr double not_rounding = 1e9;  // not a matter of rounding
 
-/// Error of `got` in units of the last place of `want`; `not_rounding` where NaN, infinity or the sign of a zero differ.
+/// Error of `got` in units of the last place of `want`; `not_rounding` where NaN, infinity or the sign of a zero
+/// differ.
 template <class T>
 double ulps(T got, exact_type<T> want) {
   if (std::isnan(want)) return std::isnan(got) ? 0 : not_rounding;

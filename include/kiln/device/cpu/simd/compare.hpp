@@ -2,7 +2,7 @@
 // Comparisons of lanes, which give masks, and the use of masks: where, any, all.
 #pragma once
 
-#include <kiln/device/cpu/simd/halves.hpp>
+#include <kiln/device/cpu/simd/hardware.hpp>
 
 namespace kiln::cpu {
 
@@ -74,21 +74,43 @@ template <class T, int N>
   }
 }
 
+namespace hardware {
+void any_bit(lacking);
+#if defined(__SSE2__)
+inline bool any_bit(__m128i a) {
+  return _mm_movemask_epi8(a) != 0;
+}
+#if defined(__AVX__)
+inline bool any_bit(__m256i a) {
+  return _mm256_testz_si256(a, a) == 0;
+}
+#endif
+#if defined(__AVX512F__)
+inline bool any_bit(__m512i a) {
+  return _mm512_test_epi64_mask(a, a) != 0;
+}
+#endif
+#endif
+}  // namespace hardware
+
 /// Whether any lane of the mask is true.
 template <int N>
 [[gnu::always_inline]] inline bool any(lanes<bool, N> mask) {
   if constexpr (!fits<bool, N>) {
     return any(mask.low | mask.high);
   } else {
-    using element = typename lanes<bool, N>::element;
-    constexpr int bytes = N * static_cast<int>(sizeof(element));
+    constexpr int bytes = N * static_cast<int>(sizeof(typename lanes<bool, N>::element));
     if constexpr (bytes <= 8) {
       return std::bit_cast<signed_of<bytes>>(mask.v) != 0;
     } else {
-      const auto words = std::bit_cast<native_t<std::int64_t, bytes / 8>>(mask.v);
-      std::int64_t together = 0;
-      for (int i = 0; i < bytes / 8; ++i) together |= words[i];
-      return together != 0;
+      const auto words = std::bit_cast<native_t<long long, bytes / 8>>(mask.v);
+      if constexpr (requires { hardware::any_bit(words); }) {
+        return hardware::any_bit(words);
+      } else {
+        long long together = 0;
+        for (int i = 0; i < bytes / 8; ++i) together |= words[i];
+        return together != 0;
+      }
     }
   }
 }

@@ -44,6 +44,8 @@ void rounded(lacking);
 void fused(lacking, lacking, lacking);
 void scaled(lacking, lacking);
 void nearly_rsqrt(lacking);
+void exponent(lacking);
+void mantissa(lacking);
 
 #if defined(__SSE2__)
 // The 512-bit forms are the masked ones with every lane on: the same instructions, without the uninitialised source
@@ -103,6 +105,19 @@ inline __m256  nearly_rsqrt(__m256 a) { return _mm256_rsqrt14_ps(a); }
 inline __m256d nearly_rsqrt(__m256d a) { return _mm256_rsqrt14_pd(a); }
 inline __m512  nearly_rsqrt(__m512 a) { return _mm512_maskz_rsqrt14_ps(0xffff, a); }
 inline __m512d nearly_rsqrt(__m512d a) { return _mm512_maskz_rsqrt14_pd(0xff, a); }
+// floor(log2|a|), and a / 2^that; -inf and 1 with its sign at zero, inf and 1 at infinity, mantissa NaN below zero.
+inline __m128  exponent(__m128 a) { return _mm_getexp_ps(a); }
+inline __m128d exponent(__m128d a) { return _mm_getexp_pd(a); }
+inline __m256  exponent(__m256 a) { return _mm256_getexp_ps(a); }
+inline __m256d exponent(__m256d a) { return _mm256_getexp_pd(a); }
+inline __m512  exponent(__m512 a) { return _mm512_maskz_getexp_ps(0xffff, a); }
+inline __m512d exponent(__m512d a) { return _mm512_maskz_getexp_pd(0xff, a); }
+inline __m128  mantissa(__m128 a) { return _mm_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
+inline __m128d mantissa(__m128d a) { return _mm_getmant_pd(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
+inline __m256  mantissa(__m256 a) { return _mm256_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
+inline __m256d mantissa(__m256d a) { return _mm256_getmant_pd(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
+inline __m512  mantissa(__m512 a) { return _mm512_maskz_getmant_ps(0xffff, a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
+inline __m512d mantissa(__m512d a) { return _mm512_maskz_getmant_pd(0xff, a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
 #endif
 // clang-format on
 #else

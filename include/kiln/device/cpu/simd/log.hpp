@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits>
+#include <numbers>
 
 #include <kiln/device/cpu/simd/polynomial.hpp>
 
@@ -14,9 +15,9 @@ template <class V>
 struct split_at_one {
   V e, f;
 };
-/// Splits positive finite x; what it gives for others is mended by `mended_log`.
+/// The splitting by integer arithmetic, for positive finite x.
 template <std::floating_point T, int N>
-[[gnu::always_inline]] inline split_at_one<lanes<T, N>> split(lanes<T, N> x) {
+[[gnu::always_inline]] inline split_at_one<lanes<T, N>> split_by_bits(lanes<T, N> x) {
   using V = lanes<T, N>;
   using bits = typename layout<T>::bits;
   using B = lanes<bits, N>;
@@ -33,6 +34,25 @@ template <std::floating_point T, int N>
   const V biased = bits_as<T>(shift_right<fraction>(all) | B(std::bit_cast<bits>(carrier)));
   const V shift = where(small, V(carrier + T(layout<T>::bias) + up_log), V(carrier + T(layout<T>::bias)));
   return {biased - shift, m - V(T(1))};
+}
+
+/// Splits positive finite x. For others the logarithm needs `mended_log`, unless the hardware splits (`has_avx512`): it
+/// gives the e and f that make the formula right at 0, infinity, NaN and below zero.
+template <std::floating_point T, int N>
+[[gnu::always_inline]] inline split_at_one<lanes<T, N>> split(lanes<T, N> x) {
+  using V = lanes<T, N>;
+  if constexpr (has_avx512) {
+    const V e = through(
+        [](auto v) __attribute__((always_inline)) { return hardware::exponent(v); }, x);
+    // The mantissa of -0.0 is -1, but its logarithm is that of zero.
+    const V m = abs(through(
+        [](auto v) __attribute__((always_inline)) { return hardware::mantissa(v); }, x));
+    const V one(T(1));
+    const auto above = m > V(std::numbers::sqrt2_v<T>);
+    return {where(above, e + one, e), where(above, m * V(T(0.5)), m) - one};
+  } else {
+    return split_by_bits(x);
+  }
 }
 
 /// The parts of log(1 + f) = f - rest.
@@ -62,6 +82,15 @@ template <std::floating_point T, int N>
   return where(x > zero, where(x < V(limits::infinity()), y, x), below);
 }
 
+/// `y`, mended where the hardware's split has not done it.
+template <std::floating_point T, int N>
+[[gnu::always_inline]] inline lanes<T, N> log_unless_split(lanes<T, N> x, lanes<T, N> y) {
+  if constexpr (has_avx512)
+    return y;
+  else
+    return mended_log(x, y);
+}
+
 /// ln 2 in two parts, the first short enough that its product with an exponent is exact.
 template <class T>
 inline constexpr T ln2_high = sizeof(T) == 4 ? T(0x1.62e4p-1) : T(0x1.62e42fefa3p-1);
@@ -73,7 +102,7 @@ template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> log(lanes<T, N> x) {
   using V = lanes<T, N>;
   const auto [e, f] = split(x);
-  return mended_log(x, fma(e, V(ln2_high<T>), f - fma(e, V(-ln2_low<T>), log_rest(f))));
+  return log_unless_split(x, fma(e, V(ln2_high<T>), f - fma(e, V(-ln2_low<T>), log_rest(f))));
 }
 /// Binary logarithm, exact for powers of two.
 template <std::floating_point T, int N>
@@ -84,7 +113,7 @@ template <std::floating_point T, int N>
   const V high(sizeof(T) == 4 ? T(0x1.715476p+0) : T(0x1.71547652b82fep+0));
   const V low(sizeof(T) == 4 ? T(0x1.4ae0cp-26) : T(0x1.777d0ffda0d24p-56));
   const V rest = log_rest(f), y = f - rest;
-  return mended_log(x, e + fma(y, high, fma(y, low, ((f - y) - rest) * high)));
+  return log_unless_split(x, e + fma(y, high, fma(y, low, ((f - y) - rest) * high)));
 }
 /// Decimal logarithm.
 template <std::floating_point T, int N>
@@ -98,7 +127,7 @@ template <std::floating_point T, int N>
   const V high(sizeof(T) == 4 ? T(0x1.bcb7b2p-2) : T(0x1.bcb7b1526e50ep-2));
   const V low(sizeof(T) == 4 ? T(-0x1.5b235ep-27) : T(0x1.95355baaafad3p-57));
   const V part = fma(y, high, fma(y, low, fma(e, two_low, ((f - y) - rest) * high)));
-  return mended_log(x, fma(e, two_high, part));
+  return log_unless_split(x, fma(e, two_high, part));
 }
 /// log(1 + x), exact in relative terms near zero.
 template <std::floating_point T, int N>
