@@ -7,6 +7,7 @@
 #include <kiln/core/dtype.hpp>               // element types and their promotion
 #include <kiln/core/philox.hpp>              // generator, manual_seed
 #include <kiln/device/cpu/threads.hpp>       // set_num_threads
+#include <kiln/expr/formula.hpp>             // formula, tape_listing, gradient_listing: an expression in print
 #include <kiln/expr/reductions.hpp>          // sum, mean, max, softmax, layer_norm ...
 #include <kiln/ops/all.hpp>                  // + - * / exp tanh where gelu ...
 #include <kiln/tensor/tensor.hpp>            // Tensor
