@@ -87,8 +87,12 @@ inline __m512  greater(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xffff, 
 inline __m512d greater(__m512d a, __m512d b) { return _mm512_maskz_max_pd(0xff, a, b); }
 inline __m512  fused(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
 inline __m512d fused(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
-template <rounding Way> __m512  rounded(__m512 a) { return _mm512_maskz_roundscale_ps(0xffff, a, static_cast<int>(Way)); }
-template <rounding Way> __m512d rounded(__m512d a) { return _mm512_maskz_roundscale_pd(0xff, a, static_cast<int>(Way)); }
+template <rounding Way> __m512  rounded(__m512 a) {
+  return _mm512_maskz_roundscale_ps(0xffff, a, static_cast<int>(Way));
+}
+template <rounding Way> __m512d rounded(__m512d a) {
+  return _mm512_maskz_roundscale_pd(0xff, a, static_cast<int>(Way));
+}
 #endif
 #if defined(__AVX512F__) && defined(__AVX512VL__)
 // p * 2^n for integral n, rounded once: overflow and subnormal results included.
