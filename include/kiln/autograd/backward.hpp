@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <vector>
 
 #include <kiln/autograd/node.hpp>
@@ -68,18 +69,20 @@ class backward_pass {
 
 }  // namespace detail
 
-/// Adds to the grad() of every leaf that `of` was computed from, given the gradient of some loss by `of`, which has
-/// its shape. Frees what the pass has used unless told otherwise. Throws graph_error if `of` depends on no tensor
+/// Adds to the grad() of every leaf that `of` was computed from, given the gradient of some loss by `of` (a tensor
+/// or an expression), which has its shape. Frees what the pass has used unless told otherwise. Throws graph_error if `of` depends on no tensor
 /// that requires grad, if its graph was freed, or if a value that the pass needs was changed in place.
-template <Element T, class Device>
-void backward(const Tensor<T, Device>& of, const Tensor<T, Device>& gradient, backward_options options = {}) {
+template <Element T, class Device, Expression G>
+void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_options options = {}) {
+  static_assert(std::same_as<typename G::value_type, T>, "kiln: backward needs a gradient of the tensor's own element type: cast<T>() it");
   const ref<gradient_record>& history = of.state()->history;
   if (!history)
     throw graph_error(message("backward: a tensor of shape ", of.sizes(), " was computed from no tensor that requires grad: "
                               "call requires_grad() on one before computing"));
+  const no_grad quiet;
+  const Tensor<T, Device> gradient(its_gradient);
   if (gradient.sizes() != of.sizes())
     throw shape_error(message("backward: the gradient has shape ", gradient.sizes(), " but the tensor has ", of.sizes(), ": they must be equal"));
-  const no_grad quiet;
   if (!history->producer) {
     Tensor<T, Device> total = history->gradient ? Tensor<T, Device>(Tensor<T, Device>(history->gradient) + gradient) : gradient.clone();
     history->gradient = total.state();

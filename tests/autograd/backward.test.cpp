@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+// The backward pass: accumulation, what is freed and kept, what is refused, graphs of any depth, memory that stays.
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include <kiln/autograd/backward.hpp>
+#include <kiln/expr/reductions.hpp>
+#include <kiln/ops/all.hpp>
+#include <kiln/tensor/products.hpp>
+#include <kiln/tensor/views.hpp>
+
+using namespace kiln;
+using doctest::Contains;
+
+namespace {
+
+Tensor<float> leaf(std::initializer_list<float> values) {
+  Tensor<float> t(new_tensor(dtype::float32, {static_cast<std::int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), t.data());
+  t.requires_grad();
+  return t;
+}
+auto kept_expression(const Tensor<float>& w) {
+  const Tensor<float> local{10, 20, 30};
+  return w * local + 1.0f;
+}
+
+}  // namespace
+
+TEST_CASE("backward: gradients add up over passes, uses and paths") {
+  auto w = leaf({1, 2, 3});
+  backward(sum(w * w));
+  backward(sum(w * 3.0f));
+  CHECK(w.grad()(1) == 7);
+  w.zero_grad();
+  CHECK_FALSE(w.has_grad());
+  const Tensor<float> h = w * w, left = h * 2.0f, right = exp(h * 0.0f) + h;
+  backward(sum(left + right + w));
+  CHECK(w.grad()(2) == 2 * 3 * 2 + 2 * 3 + 1);
+}
+
+TEST_CASE("backward: of a leaf itself, with a gradient given, and through an expression that outlived its parts") {
+  auto w = leaf({1, 2, 3});
+  const Tensor<float> g{4, 5, 6};
+  backward(w, g);
+  backward(w, g);
+  CHECK(w.grad()(2) == 12);
+  CHECK(g(2) == 6);
+  w.zero_grad();
+  backward(Tensor<float>(kept_expression(w)), g);
+  CHECK(w.grad()(1) == 100);
+  w.zero_grad();
+  backward(Tensor<float>(w * 2.0f), g * 0.5f + 1.0f);
+  CHECK(w.grad()(2) == 8);
+  Tensor<float> number(2.0f);
+  number.requires_grad();
+  backward(number * number * number);
+  CHECK(number.grad().item() == 12);
+}
+
+TEST_CASE("backward: a gradient that is a strided view is used as it is") {
+  Tensor<float> w{{1, 2}, {3, 4}};
+  w.requires_grad();
+  const Tensor<float> g{{1, 10}, {100, 1000}};
+  backward(Tensor<float>(w * 2.0f), g.transpose(0, 1));
+  CHECK(w.grad()(0, 1) == 200);
+  CHECK(w.grad()(1, 0) == 20);
+}
+
+TEST_CASE("backward: a graph is freed unless it is to be retained") {
+  auto w = leaf({1, 2, 3});
+  const Tensor<float> loss = sum(w * w);
+  backward(loss, {.retain_graph = true});
+  backward(loss);
+  CHECK(w.grad()(0) == 4);
+  CHECK_THROWS_WITH_AS(backward(loss), Contains("retain_graph"), graph_error);
+  CHECK(w.grad()(0) == 4);
+  const Tensor<float> h = w * w, one = sum(h), two = sum(h * 2.0f);
+  backward(one);
+  CHECK_THROWS_AS(backward(two), graph_error);
+  backward(sum(w * w));
+  CHECK(w.grad()(0) == 8);
+}
+
+TEST_CASE("backward: what cannot be differentiated says so") {
+  auto w = leaf({1, 2, 3});
+  const Tensor<float> plain{1, 2, 3}, y = w * plain;
+  CHECK_THROWS_WITH_AS(backward(y), Contains("[3]"), graph_error);
+  CHECK_THROWS_WITH_AS(backward(sum(plain)), Contains("requires_grad()"), graph_error);
+  CHECK_THROWS_WITH_AS(backward(y, Tensor<float>{1, 2}), Contains("[2]"), shape_error);
+  CHECK_THROWS_WITH_AS((void)plain.grad(), Contains("does not require grad"), graph_error);
+  CHECK_THROWS_WITH_AS((void)w.grad(), Contains("no gradient yet"), graph_error);
+  Tensor<float> computed = w * 2.0f;
+  CHECK_THROWS_WITH_AS(computed.requires_grad(), Contains("detach()"), graph_error);
+  CHECK_THROWS_WITH_AS(backward(Tensor<float>()), Contains("no value"), value_error);
+  CHECK_NOTHROW(backward(y, plain));  // none of this has harmed the graph
+}
+
+TEST_CASE("backward: no_grad and detach end the graph") {
+  auto w = leaf({1, 2, 3});
+  Tensor<float> y;
+  {
+    const no_grad quiet;
+    const no_grad nested;
+    y = w * 2.0f;
+    CHECK_FALSE(grad_enabled());
+  }
+  CHECK(grad_enabled());
+  CHECK_FALSE(y.needs_grad());
+  backward(sum(w * w.detach()));
+  CHECK(w.grad()(2) == 3);
+  CHECK_THROWS_AS(
+      [] {
+        const no_grad quiet;
+        throw value_error("out of the scope");
+      }(),
+      value_error);
+  CHECK(grad_enabled());
+}
+
+TEST_CASE("backward: integers and conditions let no gradient through, their neighbours get theirs") {
+  auto w = leaf({1, -2, 3});
+  const Tensor<int> n{1, 2, 0};
+  backward(sum(where(w > 0.0f, w * n, 5.0f)));
+  CHECK(w.grad()(0) == 1);
+  CHECK(w.grad()(1) == 0);
+  CHECK(w.grad()(2) == 0);
+  w.zero_grad();
+  backward(sum(cast<float>(cast<int>(w)) * w));
+  CHECK(w.grad()(1) == -2);
+}
+
+TEST_CASE("backward: a pass that fails can be repeated after the cause is gone") {
+  auto w = leaf({1, 2, 3}), v = leaf({1, 1, 1});
+  const Tensor<float> x{4, 5, 6};
+  Tensor<float> a = w * x, b = v * 2.0f;
+  const Tensor<float> loss = sum(a * b);
+  a += 1.0f;
+  CHECK_THROWS_AS(backward(loss), graph_error);
+  const Tensor<float> again = sum(w * x * v);
+  w.zero_grad();
+  v.zero_grad();
+  backward(again);
+  CHECK(v.grad()(2) == 18);
+}
+
+TEST_CASE("backward: 20,000 nodes deep, walked and taken apart without recursion") {
+  auto w = leaf({1, 1});
+  for (bool walk : {true, false}) {
+    Tensor<float> y = w * 1.0f;
+    for (int i = 0; i < 20000; ++i) y = y * 1.0f + w * 0.5f;
+    if (!walk) break;
+    backward(sum(y));
+    CHECK(w.grad()(0) == 10001);
+  }
+  Tensor<float> view = w.reshape({2, 1});
+  for (int i = 0; i < 20000; ++i) view = view.transpose(0, 1);
+  w.zero_grad();
+  backward(sum(view));
+  CHECK(w.grad()(1) == 1);
+}
+
+TEST_CASE("backward: 10,000 training steps take no more memory than 100") {
+  Tensor<float> w1(new_tensor(dtype::float32, {4, 8})), b1(new_tensor(dtype::float32, {8})), w2(new_tensor(dtype::float32, {8, 1}));
+  Tensor<float> x(new_tensor(dtype::float32, {16, 4})), t(new_tensor(dtype::float32, {16, 1}));
+  int k = 0;
+  for (auto* p : {&w1, &b1, &w2, &x, &t})
+    for (float& value : p->span()) value = 0.3f * static_cast<float>(std::sin(++k));
+  for (auto* p : {&w1, &b1, &w2}) p->requires_grad();
+  float first = 0, last = 0;
+  std::size_t used = 0;
+  for (int step = 0; step < 10000; ++step) {
+    const Tensor<float> h = tanh(matmul(x, w1) + b1), loss = mean(square(matmul(h, w2) - t));
+    for (auto* p : {&w1, &b1, &w2}) p->zero_grad();
+    backward(loss);
+    for (auto* p : {&w1, &b1, &w2}) *p -= 0.1f * p->grad();
+    last = loss.item();
+    if (step == 0) first = last;
+    const auto now = cpu::memory_stats().in_use;
+    if (step == 100) used = now;
+    if (step > 100) REQUIRE(now <= used);
+  }
+  CHECK(last < first);
+}
+
+TEST_CASE("backward: graphs of several threads do not disturb each other") {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int i = 1; i <= 4; ++i)
+    threads.emplace_back([i, &wrong] {
+      const auto scale = static_cast<float>(i);
+      for (int round = 0; round < 200; ++round) {
+        Tensor<float> w(new_tensor(dtype::float32, {3000}));
+        w.fill_(scale);
+        w.requires_grad();
+        backward(sum(w * w * scale));
+        wrong += w.grad()(2999) != 2 * scale * scale || w.grad()(0) != 2 * scale * scale;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
