@@ -73,12 +73,6 @@ struct layout {
       if (t[i].code == opcode::leaf) n = std::max(n, t[i].slot + 1);
     return n;
   }();
-  /// An integer remainder throws on 0, so padding must not be 0.
-  static constexpr bool may_throw = [] {
-    for (int i = 0; i < size; ++i)
-      if (!is_floating(t[i].type) && (t[i].code == opcode_of("fmod") || t[i].code == opcode_of("remainder"))) return true;
-    return false;
-  }();
 };
 
 namespace detail {
@@ -151,6 +145,8 @@ class kernel {
       if (reduced_here(i)) return Kind == kernel_kind::pass;
     return false;
   }();
+  // Up to here a program has a loop each for contiguous operands, for mixed ones, and for the rest of a strip.
+  static constexpr int small_work = 16;
   // Several sums side by side hide the latency of adding; dear loops hide it by themselves.
   static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
 
@@ -204,10 +200,6 @@ class kernel {
   [[gnu::always_inline]] static auto fetch(const S* p, std::int64_t left) {
     if constexpr (!Tail) {
       return load<N>(p);
-    } else if constexpr (plan::may_throw) {
-      std::array<S, static_cast<std::size_t>(N)> padded;
-      for (int k = 0; k < N; ++k) padded[static_cast<std::size_t>(k)] = p[k < left ? k : 0];
-      return load<N>(static_cast<const S*>(padded.data()));
     } else {
       return load_partial<N>(p, static_cast<int>(left));
     }
@@ -389,10 +381,59 @@ class kernel {
     for (sums& total : totals) (start<I>(total), ...);
     std::int64_t contiguous = -1;
     ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask) : void()), ...);
-    std::int64_t i = contiguous ? whole_steps<extent::contiguous>(now, totals, s.count, results)
-                                : whole_steps<extent::mixed>(now, totals, s.count, results);
-    if (i < s.count) step<extent::tail>(now, totals[0], i, s.count - i, numbers{}, results);
+    std::int64_t i;
+    if constexpr (work > small_work) {
+      i = whole_steps<extent::mixed>(now, totals, s.count, results);
+    } else {
+      i = contiguous ? whole_steps<extent::contiguous>(now, totals, s.count, results) : whole_steps<extent::mixed>(now, totals, s.count, results);
+    }
+    if (i < s.count) {
+      const std::int64_t left = s.count - i;
+      if constexpr (Kind == kernel_kind::map && work > small_work) {
+        alignas(64) std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(t.result_count())> ends;
+        (pad<I>(now, spread, i, left), ...);
+        ends_in(now, ends, i, left, results);
+        step<extent::mixed>(now, totals[0], 0, N, numbers{}, results);
+        ends_out(s, ends, i, left, results);
+      } else {
+        step<extent::tail>(now, totals[0], i, left, numbers{}, results);
+      }
+    }
     (finish<I>(s, totals), ...);
+  }
+
+  // The rest of a strip of a long program goes through the loop that is there already, by way of padded buffers: a
+  // body of its own for partial registers would double the code of the program.
+  template <int I>
+  [[gnu::always_inline]] static void pad(state& now, spread_values& spread, std::int64_t i, std::int64_t left) {
+    if constexpr (loops_over_leaf<I>) {
+      using S = element_t<t[I].type>;
+      auto& from = now.from[static_cast<std::size_t>(t[I].slot)];
+      if (from.mask == 0) return;
+      S* room = reinterpret_cast<S*>(spread[static_cast<std::size_t>(t[I].slot)].data());
+      store(room, load_partial<N>(static_cast<const S*>(from.base) + i, static_cast<int>(left)));
+      from = {room, 0};
+    }
+  }
+  template <class Ends, int... R>
+  [[gnu::always_inline]] static void ends_in(state& now, Ends& ends, std::int64_t i, std::int64_t left, std::integer_sequence<int, R...>) {
+    auto one = [&]<int K>(std::integral_constant<int, K>) {
+      constexpr std::size_t r = static_cast<std::size_t>(K);
+      using S = element_t<Program::stores[r]>;
+      if (!now.out[r]) return;
+      if (now.add[r]) store(reinterpret_cast<S*>(ends[r].data()), load_partial<N>(static_cast<const S*>(now.out[r]) + i, static_cast<int>(left)));
+      now.out[r] = ends[r].data();
+    };
+    (one(std::integral_constant<int, R>{}), ...);
+  }
+  template <class Ends, int... R>
+  [[gnu::always_inline]] static void ends_out(const strip& s, const Ends& ends, std::int64_t i, std::int64_t left, std::integer_sequence<int, R...>) {
+    auto one = [&]<int K>(std::integral_constant<int, K>) {
+      constexpr std::size_t r = static_cast<std::size_t>(K);
+      using S = element_t<Program::stores[r]>;
+      if (s.out[r]) store_partial(static_cast<S*>(s.out[r]) + i, load<N>(reinterpret_cast<const S*>(ends[r].data())), static_cast<int>(left));
+    };
+    (one(std::integral_constant<int, R>{}), ...);
   }
 
  public:
