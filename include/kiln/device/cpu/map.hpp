@@ -227,7 +227,7 @@ class strip_runner {
     for (int r = 0; r < results_; ++r) {
       const std::size_t i = static_cast<std::size_t>(r);
       const result_view& y = job_.out[r];
-      p_.out[i] = nullptr;
+      p_.out[i] = nullptr, p_.add[i] = false;
       if (!y.data) continue;
       const bool direct = !summed(r) && !flat && y.strides.back() == 1 && y.type == job_.program->stores[r];
       p_.out[i] = direct ? at(y.data, where_.offset(y.strides) + begin, y.size) : result_buffer(r);
