@@ -87,7 +87,8 @@ TEST_CASE("neighbours in a tensor are independent") {
 TEST_CASE("randint gives every number of the range and no other") {
   manual_seed(4);
   std::array<double, 7> seen{};
-  for (std::int64_t v : randint(-3, 4, {70000}).span()) {
+  const auto few = randint(-3, 4, {70000});
+  for (std::int64_t v : few.span()) {
     REQUIRE((v >= -3 && v < 4));
     ++seen[static_cast<std::size_t>(v + 3)];
   }
@@ -98,7 +99,8 @@ TEST_CASE("randint gives every number of the range and no other") {
   CHECK(*std::max_element(bytes.span().begin(), bytes.span().end()) == 255);
   const auto coins = randint<bool>(2, {1000});
   CHECK(std::abs(static_cast<int>(std::count(coins.span().begin(), coins.span().end(), true)) - 500) < 80);
-  for (float v : randint<float>(0, 3, {100}).span()) REQUIRE((v == 0 || v == 1 || v == 2));
+  const auto whole = randint<float>(0, 3, {100});
+  for (float v : whole.span()) REQUIRE((v == 0 || v == 1 || v == 2));
   constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
   const auto wide = randint(low, high, {1000});
   CHECK(std::count_if(wide.span().begin(), wide.span().end(), [](std::int64_t v) { return v < 0; }) > 400);
