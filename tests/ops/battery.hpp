@@ -94,7 +94,8 @@ struct worst_error {
   }
   void check(std::string_view name, const limits_of_error& limits) const {
     const double limit = sizeof(T) == 4 ? limits.single : limits.twice;
-    CHECK_MESSAGE(error <= limit, name, (sizeof(T) == 4 ? " of float " : " of double "), place, ", ", error, " ulp");
+    const std::string type(kiln::name(dtype_of<T>));
+    CHECK_MESSAGE(error <= limit, message(name, " of ", type, " ", place, ", ", error, " ulp"));
   }
 };
 
@@ -127,8 +128,9 @@ template <class T, class Call, class... X>
 std::vector<T> gradients_of(Call call, X... x) {
   (x.requires_grad(), ...);
   const Tensor<T> y = call(x...);
-  const std::vector<T> ones(static_cast<std::size_t>(y.numel()), T(1));
-  if (y.needs_grad()) backward(y, tensor_of(ones));
+  const Tensor<T> ones(new_tensor(dtype_of<T>, y.sizes()));
+  std::fill(ones.data(), ones.data() + ones.numel(), T(1));
+  if (y.needs_grad()) backward(y, ones);
   std::vector<T> all;
   auto add = [&](const Tensor<T>& t) {
     if (t.has_grad()) all.insert(all.end(), t.grad().data(), t.grad().data() + t.numel());
