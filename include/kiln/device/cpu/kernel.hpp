@@ -437,6 +437,9 @@ class kernel {
   }
 
  public:
+  /// Longest strip whose sums are as accurate as pairwise summation: no accumulator takes more than 64 values. (Starting
+  /// anew within a strip would cost short rows 17 %.)
+  static constexpr std::int64_t longest_strip = reduces ? std::int64_t{64} * side_by_side * N : std::int64_t{4096};
   /// Folds another thread's partial results into ours.
   static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }
   static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }

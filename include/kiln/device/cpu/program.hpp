@@ -3,6 +3,7 @@
 // executor fills it with the kernels of kernel.hpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -41,6 +42,7 @@ struct pass_kernel {
 struct compiled {
   tape_view tape;
   int slots = 0, results = 0, reductions = 0, passes = 0, kept = 0;
+  std::int64_t pass_length = 4096;   ///< longest strip that a pass sums in the element type; strips are joined in double
   bool row_root = false;
   int cost = 1;                      ///< rough work per element, in cheap operations
   const dtype* stores = nullptr;     ///< per result: the type it is stored as
@@ -139,6 +141,9 @@ class compiler {
     return std::array<pass_kernel, static_cast<std::size_t>(passes) + 1>{
         pass_kernel{&kernel<Program, kernel_kind::pass, P>::run, &kernel<Program, kernel_kind::pass, P>::join}..., pass_kernel{}};
   }(std::make_integer_sequence<int, passes>{});
+  static constexpr std::int64_t pass_length = []<int... P>(std::integer_sequence<int, P...>) {
+    return std::min({std::int64_t{4096}, kernel<Program, kernel_kind::pass, P>::longest_strip...});
+  }(std::make_integer_sequence<int, passes>{});
   static constexpr int cost = [] {
     int c = 1;
     for (int i = 0; i < plan::size; ++i) {
@@ -157,6 +162,7 @@ class compiler {
       c.map = &kernel<Program, kernel_kind::map, 0>::run;
     } else {
       c.pass = pass.data();
+      c.pass_length = pass_length;
       if constexpr (Program::row_root) {
         c.rows = &kernel<Program, kernel_kind::rows, 0>::run;
         if constexpr (plan::facts.last_phase == 1) c.operands = &kernel<Program, kernel_kind::operands, 0>::run;

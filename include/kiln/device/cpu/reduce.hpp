@@ -109,8 +109,10 @@ class long_row_runner {
       : job_(job), program_(*job.program), outer_(job.domain.rank() - 1), length_(job.domain.back()), where_(job.domain, outer_),
         kept_(static_cast<std::size_t>(program_.kept * length_) * 8) {}
 
+  static constexpr std::int64_t shortest = 32768;  ///< elements of a row that is worth cutting up
+
   static bool suits(const task& job, const result_sums& sums) {
-    if (row_axes(job) != 1 || job.domain.back() < 8 * pass_length || sums.any()) return false;
+    if (row_axes(job) != 1 || job.domain.back() < shortest || sums.any()) return false;
     for (int k = 0; k < job.program->slots; ++k)
       if (job.in[k].data && job.in[k].strides.back() != 1 && job.in[k].strides.back() != 0) return false;
     if (!job.program->row_root)
@@ -123,8 +125,8 @@ class long_row_runner {
     where_.go_to(row);
     std::array<std::uint64_t, max_slots> done;
     for (int r = 0; r < program_.reductions; ++r) done[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
-    const std::int64_t strips = (length_ + pass_length - 1) / pass_length;
-    const std::int64_t grain = std::max<std::int64_t>(work_per_thread / (pass_length * program_.cost), 4);
+    const std::int64_t strips = (length_ + program_.pass_length - 1) / program_.pass_length;
+    const std::int64_t grain = std::max<std::int64_t>(work_per_thread / (program_.pass_length * program_.cost), 4);
     for (int pass = 0; pass < program_.passes; ++pass) {
       // A fixed share of strips per partial result, added in order: the same sum for any number of threads.
       const std::int64_t share = std::max<std::int64_t>((strips + max_shares - 1) / max_shares, grain);
@@ -146,7 +148,7 @@ class long_row_runner {
   static constexpr std::int64_t max_shares = 64;
 
   void strip_of(int pass, std::int64_t k, const std::uint64_t* done, std::uint64_t* mine) {
-    const std::int64_t begin = k * pass_length;
+    const std::int64_t begin = k * program_.pass_length;
     strip_pointers p;
     for (int i = 0; i < program_.slots; ++i) {
       const operand_view& x = job_.in[i];
@@ -163,7 +165,7 @@ class long_row_runner {
     std::array<void*, max_slots> kept;
     for (int i = 0; i < program_.kept; ++i)
       kept[static_cast<std::size_t>(i)] = kept_.get() + i * length_ * 8 + begin * static_cast<std::int64_t>(size_of(program_.kept_types[i]));
-    strip s = make_strip(job_, p, std::min(pass_length, length_ - begin));
+    strip s = make_strip(job_, p, std::min(program_.pass_length, length_ - begin));
     s.rows = done;
     s.partial = mine;
     s.kept = kept.data();

@@ -16,9 +16,6 @@ namespace kiln::cpu {
 
 namespace detail {
 
-/// Longest strip that a pass sums in the element type; strips are joined in double.
-inline constexpr std::int64_t pass_length = 4096;
-
 /// The row axes behind the others, each group in its order.
 inline void rows_last(task& job) {
   for (int i = 1; i < job.domain.rank(); ++i)
@@ -39,7 +36,7 @@ class row_runner {
         finished_(static_cast<std::size_t>(program_.row_root ? program_.reductions * finished_rows * 8 : 0)) {
     for (int k = 0; k < program_.kept; ++k)
       kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
-    strip_ = make_strip(job_, p_, std::min(pass_length, length_));
+    strip_ = make_strip(job_, p_, std::min(program_.pass_length, length_));
     strip_.rows = partial_.data();
     strip_.partial = partial_.data();
     strip_.kept = kept_rows_.data();
@@ -180,23 +177,23 @@ class row_runner {
     for (int r = 0; r < program_.reductions; ++r) partial_[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
     for (int pass = 0; pass < program_.passes; ++pass) {
       program_.pass[pass].run(strip_);
-      if (length_ > pass_length) rest_of(pass);
+      if (length_ > program_.pass_length) rest_of(pass);
     }
   }
   // A long row: strip after strip, pointers moved along.
   void rest_of(int pass) {
     strip_pointers here = p_;
     std::array<void*, max_slots> kept = kept_rows_;
-    for (std::int64_t i = pass_length; i < length_; i += pass_length) {
+    for (std::int64_t i = program_.pass_length; i < length_; i += program_.pass_length) {
       for (int k = 0; k < program_.slots; ++k)
         if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
-          here.in[static_cast<std::size_t>(k)] = at(here.in[static_cast<std::size_t>(k)], pass_length, job_.in[k].size);
+          here.in[static_cast<std::size_t>(k)] = at(here.in[static_cast<std::size_t>(k)], program_.pass_length, job_.in[k].size);
       if (!program_.row_root)
         for (int r = 0; r < program_.results; ++r)
-          if (job_.out[r].data) here.out[static_cast<std::size_t>(r)] = at(here.out[static_cast<std::size_t>(r)], pass_length, size_of(program_.stores[r]));
+          if (job_.out[r].data) here.out[static_cast<std::size_t>(r)] = at(here.out[static_cast<std::size_t>(r)], program_.pass_length, size_of(program_.stores[r]));
       for (int k = 0; k < program_.kept; ++k)
-        kept[static_cast<std::size_t>(k)] = at(kept[static_cast<std::size_t>(k)], pass_length, size_of(program_.kept_types[k]));
-      strip s = make_strip(job_, here, std::min(pass_length, length_ - i));
+        kept[static_cast<std::size_t>(k)] = at(kept[static_cast<std::size_t>(k)], program_.pass_length, size_of(program_.kept_types[k]));
+      strip s = make_strip(job_, here, std::min(program_.pass_length, length_ - i));
       s.rows = partial_.data();
       s.partial = partial_.data();
       s.kept = kept.data();
