@@ -22,7 +22,7 @@ inline constexpr std::int64_t strip_length = 512;
 /// Cheap operations that are worth a thread of their own.
 inline constexpr std::int64_t work_per_thread = 32768;
 /// Results beyond this many bytes are written past the cache.
-inline constexpr std::int64_t stream_bytes = std::int64_t{32} << 20;
+inline constexpr std::int64_t stream_bytes = std::int64_t{16} << 20;
 
 namespace detail {
 
@@ -98,7 +98,7 @@ inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n
   return {.in = p.in.data(), .step = p.step.data(), .out = p.out.data(), .add = p.add.data(), .scalars = job.scalars, .count = n};
 }
 
-inline void run_flat(const task& job, std::int64_t begin, std::int64_t end) {
+inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool past_cache) {
   const compiled& program = *job.program;
   strip_pointers p;
   for (int k = 0; k < program.slots; ++k) {
@@ -112,9 +112,9 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end) {
     p.add[static_cast<std::size_t>(r)] = job.out[r].add;
   }
   const std::int64_t n = end - begin;
-  if (program.results == 1 && !job.out[0].add && n * static_cast<std::int64_t>(job.out[0].size) >= stream_bytes / num_threads()) {
+  if (past_cache) {
     // Written through a strip in cache: whole lines then go to memory without being fetched from it first.
-    alignas(64) std::array<char, 4096> line;
+    alignas(64) std::array<char, 1024> line;  // short: with 4 KiB the gain over plain stores was gone
     const std::int64_t step = static_cast<std::int64_t>(line.size() / job.out[0].size);
     char* out = static_cast<char*>(p.out[0]);
     p.out[0] = line.data();
@@ -379,8 +379,9 @@ inline void run_map(task& job) {
   if (job.domain.rank() == 0) detail::insert_axis(job);
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / program.cost, 64);
   if (!sums.any() && detail::is_flat(job)) {
-    if (total <= grain) return detail::run_flat(job, 0, total);
-    parallel_for(total, grain, [&](std::int64_t begin, std::int64_t end) { detail::run_flat(job, begin, end); });
+    if (total <= grain) return detail::run_flat(job, 0, total, false);
+    const bool past_cache = program.results == 1 && !job.out[0].add && total * static_cast<std::int64_t>(job.out[0].size) >= stream_bytes;
+    parallel_for(total, grain, [&](std::int64_t begin, std::int64_t end) { detail::run_flat(job, begin, end, past_cache); });
     return;
   }
   const detail::strip_plan plan = detail::plan_strips(job);
