@@ -22,20 +22,23 @@ std::int64_t expected(const std::vector<T>& v, bool largest) {
   const auto nan = std::find_if(v.begin(), v.end(), [](T x) { return x != x; });
   if (nan != v.end()) return nan - v.begin();
   const auto less = [](T a, T b) { return a < b; };
-  return (largest ? std::max_element(v.begin(), v.end(), less) : std::min_element(v.begin(), v.end(), less)) - v.begin();
+  return (largest ? std::max_element(v.begin(), v.end(), less) : std::min_element(v.begin(), v.end(), less)) -
+         v.begin();
 }
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("the first largest and smallest element of any length is found", T, std::uint8_t, std::int8_t, std::int16_t, std::int32_t,
-                   std::int64_t, float, double) {
+TEST_CASE_TEMPLATE("the first largest and smallest element of any length is found", T, std::uint8_t, std::int8_t,
+                   std::int16_t, std::int32_t, std::int64_t, float, double) {
   std::mt19937 random(1);
-  for (std::int64_t n : {1, 2, 10, 63, 64, 500, 511, 512, 513, 1023, 1024, 1025, 2500, 4096, 4097, 10000}) {
+  for (std::int64_t n : {1, 2, 10, 63, 64, 500, 511, 512, 513, 1023, 1024, 1025, 2500, 4095, 4096, 4097, 8191, 10000}) {
     for (int kind = 0; kind < 4; ++kind) {
       // Few different values make ties; a ramp puts the best at an end.
       std::vector<T> v(static_cast<std::size_t>(n));
       for (std::size_t i = 0; i < v.size(); ++i)
-        v[i] = kind == 0 ? static_cast<T>(random() % 3) : kind == 1 ? static_cast<T>(static_cast<std::int32_t>(random() % 120)) : static_cast<T>(0);
+        v[i] = kind == 0   ? static_cast<T>(random() % 3)
+               : kind == 1 ? static_cast<T>(static_cast<std::int32_t>(random() % 120))
+                           : static_cast<T>(0);
       if (kind == 2) v.back() = T(1);
       if (kind == 3 && n > 1) v[static_cast<std::size_t>(n / 2)] = T(1);
       const auto x = tensor(v);
@@ -80,7 +83,8 @@ TEST_CASE("along an axis, with and without keepdim, of any layout") {
           std::vector<float> row;
           for (std::int64_t m = 0; m < s[axis]; ++m) {
             std::array<std::int64_t, 3> at{};
-            at[static_cast<std::size_t>(p)] = i, at[static_cast<std::size_t>(q)] = j, at[static_cast<std::size_t>(axis)] = m;
+            at[static_cast<std::size_t>(p)] = i, at[static_cast<std::size_t>(q)] = j,
+            at[static_cast<std::size_t>(axis)] = m;
             row.push_back(y(at[0], at[1], at[2]));
           }
           REQUIRE(got.data()[k] == expected(row, true));
@@ -122,8 +126,10 @@ TEST_CASE("several threads find the same") {
 }
 
 TEST_CASE("nothing to choose from is an error, no rows to choose in is not") {
-  CHECK_THROWS_WITH_AS(argmax(empty({0, 3}), 0), "argmax: shape [0, 3] has no elements to choose from along this axis: check for an empty tensor first",
-                       value_error);
+  CHECK_THROWS_WITH_AS(
+      argmax(empty({0, 3}), 0),
+      "argmax: shape [0, 3] has no elements to choose from along this axis: check for an empty tensor first",
+      value_error);
   CHECK_THROWS_AS(argmin(empty({0})), value_error);
   CHECK(argmax(empty({0, 3}), 1).sizes() == dims{0});
   CHECK_THROWS_AS(argmax(empty({2, 3}), {0, 1, 2}), index_error);

@@ -17,8 +17,10 @@ namespace detail {
 
 template <bool Largest, class V>
 [[gnu::always_inline]] inline auto beats(V a, V b) {
-  if constexpr (Largest) return a > b;
-  else return a < b;
+  if constexpr (Largest)
+    return a > b;
+  else
+    return a < b;
 }
 
 /// Index of the first of the best elements among n > 0; a nan is better than all else.
@@ -26,49 +28,50 @@ template <bool Largest, class S>
 std::int64_t best_index(const S* p, std::int64_t n) {
   using C = compute_t<S>;
   constexpr int N = cpu::vector_bytes / static_cast<int>(sizeof(C));
-  constexpr std::int64_t block = 32 * N;
-  std::int64_t start = 0;
-  C best = static_cast<C>(p[0]);
-  if (n >= 2 * block) {
-    // Which block holds the best element is found a vector at a time, then its place in there.
-    for (std::int64_t b = 0; b + block <= n; b += block) {
-      auto high = cpu::load<N>(p + b);
-      auto ordered = high == high;
-      for (std::int64_t i = N; i < block; i += N) {
-        const auto v = cpu::load<N>(p + b + i);
-        ordered = ordered & (v == v);
-        high = cpu::where(beats<Largest>(v, high), v, high);
-      }
-      if (!cpu::all(ordered)) {
-        start = b;
-        break;
-      }
-      C here = cpu::to_array(high)[0];
-      for (const C v : cpu::to_array(high)) here = beats<Largest>(v, here) ? v : here;
-      if (b == 0 || beats<Largest>(here, best)) {
-        best = here;
-        start = b;
-      }
+  using V = cpu::lanes<C, N>;
+  if (n < 2 * N) {
+    std::int64_t at = 0;
+    for (std::int64_t i = 1; i < n; ++i) {
+      const C v = static_cast<C>(p[i]), best = static_cast<C>(p[at]);
+      if (beats<Largest>(v, best) || (v != v && best == best)) at = i;
     }
-    best = static_cast<C>(p[start]);
+    return at;
   }
-  std::int64_t at = start;
-  auto look = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const C v = static_cast<C>(p[i]);
-      if (beats<Largest>(v, best) || (v != v && best == best)) {
-        best = v;
-        at = i;
-      }
-    }
+  // Blocks that stay in first-level cache: which one holds the best element is found first, then its place in there.
+  constexpr std::int64_t block = 4096;
+  const auto vector_at = [=](std::int64_t i) {
+    return n - i >= N ? cpu::load<N>(p + i) : cpu::load_partial<N>(p + i, static_cast<int>(n - i));
   };
-  if (n < 2 * block) {
-    look(0, n);
-  } else {
-    look(start, start + block);
-    look(n - n % block, n);
+  std::int64_t start = 0;
+  C best{};
+  bool ordered = true;
+  for (std::int64_t b = 0; b < n && ordered; b += block) {
+    V high = vector_at(b);
+    auto without_nan = high == high;
+    for (std::int64_t i = b + N; i < std::min(b + block, n); i += N) {
+      const V v = vector_at(i);
+      without_nan = without_nan & (v == v);
+      high = cpu::where(beats<Largest>(v, high), v, high);
+    }
+    const auto each = cpu::to_array(high);
+    C here = each[0];
+    for (const C v : each) here = beats<Largest>(v, here) ? v : here;
+    ordered = cpu::all(without_nan);
+    if (b == 0 || !ordered || beats<Largest>(here, best)) {
+      best = here;
+      start = b;
+    }
   }
-  return at;
+  for (std::int64_t i = start;; i += N) {
+    const V v = vector_at(i);
+    if (!cpu::any(ordered ? v == V(best) : v != v)) continue;
+    const auto each = cpu::to_array(v);
+    std::int64_t k = 0;
+    while (ordered ? each[static_cast<std::size_t>(k)] != best
+                   : each[static_cast<std::size_t>(k)] == each[static_cast<std::size_t>(k)])
+      ++k;
+    return i + k;
+  }
 }
 
 template <bool Largest, Expression X>
@@ -84,20 +87,21 @@ Tensor<std::int64_t> best_positions(const X& x, const axes& over, bool keepdim, 
     const std::uint32_t every = (1u << sizes.rank()) - 1;
     if (mask != every && !std::has_single_bit(mask))
       throw value_error(message(where, ": several axes of shape ", sizes, ": give one axis, or none for all elements"));
-    if (mask != every) values = values.permute([&] {
-      // The axis goes last, so that what is compared lies in a row.
-      dims order;
-      const int axis = std::countr_zero(mask);
-      for (int i = 0; i < sizes.rank(); ++i)
-        if (i != axis) order.push_back(i);
-      order.push_back(axis);
-      return order;
-    }());
+    if (mask != every)
+      values = values.permute([&] {
+        // The axis goes last, so that what is compared lies in a row.
+        dims order;
+        const int axis = std::countr_zero(mask);
+        for (int i = 0; i < sizes.rank(); ++i)
+          if (i != axis) order.push_back(i);
+        order.push_back(axis);
+        return order;
+      }());
     if (!values.contiguous_layout()) values = values.clone();
     const std::int64_t n = mask == every ? values.numel() : values.sizes().back();
     if (n == 0)
-      throw value_error(message(where, ": shape ", sizes, " has no elements to choose from along ", mask == every ? "its axes" : "this axis",
-                                ": check for an empty tensor first"));
+      throw value_error(message(where, ": shape ", sizes, " has no elements to choose from along ",
+                                mask == every ? "its axes" : "this axis", ": check for an empty tensor first"));
     auto result = empty<std::int64_t>(reduced_sizes(sizes, mask, keepdim));
     std::int64_t* to = result.data();
     const T* from = values.data();
