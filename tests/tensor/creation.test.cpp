@@ -27,8 +27,8 @@ using list = std::vector<double>;
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("zeros, ones, full and eye exist for every element type", T, bool, std::uint8_t, std::int8_t, std::int16_t, std::int32_t,
-                   std::int64_t, half, bfloat16, float, double) {
+TEST_CASE_TEMPLATE("zeros, ones, full and eye exist for every element type", T, bool, std::uint8_t, std::int8_t,
+                   std::int16_t, std::int32_t, std::int64_t, half, bfloat16, float, double) {
   CHECK(values(zeros<T>({2, 2})) == list{0, 0, 0, 0});
   CHECK(values(ones<T>({3})) == list{1, 1, 1});
   CHECK(values(full<T>({2}, 1)) == list{1, 1});
@@ -61,7 +61,8 @@ TEST_CASE("full takes its type from the number, as PyTorch does") {
 }
 
 TEST_CASE("a value that the type cannot hold is named") {
-  CHECK_THROWS_WITH_AS(full<std::uint8_t>({2}, 256), "full: 256 is no value of uint8: use a wider element type or a smaller number", value_error);
+  CHECK_THROWS_WITH_AS(full<std::uint8_t>({2}, 256),
+                       "full: 256 is no value of uint8: use a wider element type or a smaller number", value_error);
   CHECK_THROWS_AS(full<std::uint8_t>({2}, -1), value_error);
   CHECK_THROWS_AS(full<std::int8_t>({2}, 128.0), value_error);
   CHECK_THROWS_AS(full<std::int64_t>({2}, 0x1p63), value_error);
@@ -109,7 +110,8 @@ TEST_CASE("arange refuses what is no range") {
   CHECK_THROWS_AS(arange<std::int8_t>(129), value_error);
   CHECK_NOTHROW(arange<std::int8_t>(128));
   CHECK_THROWS_AS(arange(0.0, 1e30, 1.0), shape_error);
-  CHECK_THROWS_AS(arange(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()), shape_error);
+  CHECK_THROWS_AS(arange(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()),
+                  shape_error);
 }
 
 TEST_CASE("linspace has both ends and equal steps") {
@@ -156,7 +158,8 @@ TEST_CASE("nested vectors become axes and must be equally long") {
   CHECK(tensor(std::vector<rows>{{{1}, {2}}, {{3}, {4}}}).sizes() == dims{2, 2, 1});
   CHECK(tensor(rows{}).sizes() == dims{0, 0});
   CHECK(tensor(rows{{}, {}}).sizes() == dims{2, 0});
-  CHECK_THROWS_WITH_AS(tensor(rows{{1, 2}, {3}}), "tensor: axis 1 has rows of 2 and of 1 elements: make them equally long", shape_error);
+  CHECK_THROWS_WITH_AS(tensor(rows{{1, 2}, {3}}),
+                       "tensor: axis 1 has rows of 2 and of 1 elements: make them equally long", shape_error);
   CHECK_THROWS_AS(tensor(std::vector<rows>{{{1}, {2}}, {{3}}}), shape_error);
 }
 

@@ -37,7 +37,8 @@ TEST_CASE("Eigen computes on tensors") {
 }
 
 TEST_CASE("other ranks are refused") {
-  CHECK_THROWS_WITH_AS(eigen_matrix(empty({1, 2, 3})), "eigen_matrix: a tensor of shape [1, 2, 3] is no matrix: reshape it to two axes", shape_error);
+  CHECK_THROWS_WITH_AS(eigen_matrix(empty({1, 2, 3})),
+                       "eigen_matrix: a tensor of shape [1, 2, 3] is no matrix: reshape it to two axes", shape_error);
   CHECK_THROWS_AS(eigen_matrix(Tensor<float>(1.0f)), shape_error);
   CHECK_THROWS_AS(eigen_vector(empty({2, 3})), shape_error);
 }

@@ -26,14 +26,16 @@ bool same(const Tensor<T>& a, const Tensor<T>& b) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("cat along each axis puts every element in its place", T, bool, std::uint8_t, std::int64_t, half, float, double) {
+TEST_CASE_TEMPLATE("cat along each axis puts every element in its place", T, bool, std::uint8_t, std::int64_t, half,
+                   float, double) {
   for (int axis = 0; axis < 3; ++axis) {
     std::vector<Tensor<T>> parts;
     for (std::int64_t n : {2, 0, 1, 40}) {
       dims sizes{3, 4, 5};
       sizes[axis] = n;
       auto part = empty<T>(sizes);
-      for (std::int64_t i = 0; i < part.numel(); ++i) part.data()[i] = static_cast<T>(static_cast<float>((i * 7 + n) % 5));
+      for (std::int64_t i = 0; i < part.numel(); ++i)
+        part.data()[i] = static_cast<T>(static_cast<float>((i * 7 + n) % 5));
       parts.push_back(part);
     }
     parts[3] = parts[3].transpose(0, 2).clone().transpose(0, 2);  // any strides will do
@@ -117,7 +119,9 @@ TEST_CASE("without gradients nothing is recorded") {
 
 TEST_CASE("parts that do not fit are named") {
   const Tensor<float> a{{1, 2}}, b{{1, 2, 3}};
-  CHECK_THROWS_WITH_AS(cat({a, b}), "cat: shapes [1, 2] and [1, 3] do not join along axis 0: all other sizes must be equal (reshape or slice them first)",
+  CHECK_THROWS_WITH_AS(cat({a, b}),
+                       "cat: shapes [1, 2] and [1, 3] do not join along axis 0: all other sizes must be equal (reshape "
+                       "or slice them first)",
                        shape_error);
   CHECK_NOTHROW(cat({a, b}, 1));
   CHECK_THROWS_AS(cat({a, Tensor<float>{1, 2}}), shape_error);
@@ -125,6 +129,7 @@ TEST_CASE("parts that do not fit are named") {
   CHECK_THROWS_AS(cat({Tensor<float>(1.0f)}), shape_error);
   CHECK_THROWS_AS(cat(std::vector<Tensor<float>>{}), value_error);
   CHECK_THROWS_AS(stack(std::vector<Tensor<float>>{}), value_error);
-  CHECK_THROWS_WITH_AS(stack({a, b}), "stack: shapes [1, 2] and [1, 3] differ: all must be equal (or join them with cat)", shape_error);
+  CHECK_THROWS_WITH_AS(
+      stack({a, b}), "stack: shapes [1, 2] and [1, 3] differ: all must be equal (or join them with cat)", shape_error);
   CHECK_THROWS_AS(stack({a, a}, 3), index_error);
 }

@@ -13,7 +13,9 @@ using kiln::detail::layout;
 
 namespace {
 
-layout row_major(const dims& sizes) { return {sizes, contiguous_strides(sizes), 0}; }
+layout row_major(const dims& sizes) {
+  return {sizes, contiguous_strides(sizes), 0};
+}
 
 std::int64_t offset_of(const layout& l, std::int64_t index) {
   std::int64_t at = l.offset;
@@ -74,7 +76,8 @@ TEST_CASE("one size may be left open") {
   CHECK(detail::resolved_sizes({2, 6}, {-1}, "reshape") == dims{12});
   CHECK(detail::resolved_sizes({}, {-1}, "reshape") == dims{1});
   CHECK(detail::resolved_sizes({0, 6}, {-1, 3}, "reshape") == dims{0, 3});
-  for (const dims& wanted : {dims{-1, -1}, dims{-2, 6}, dims{5, -1}, dims{3, 3}, dims{}, dims{-1, 0}}) CHECK_THROWS_AS(detail::resolved_sizes({2, 6}, wanted, "reshape"), shape_error);
+  for (const dims& wanted : {dims{-1, -1}, dims{-2, 6}, dims{5, -1}, dims{3, 3}, dims{}, dims{-1, 0}})
+    CHECK_THROWS_AS(detail::resolved_sizes({2, 6}, wanted, "reshape"), shape_error);
   CHECK_THROWS_AS(detail::resolved_sizes({0}, {-1, 0}, "reshape"), shape_error);
   CHECK_THROWS_AS(detail::resolved_sizes({2, 6}, {std::int64_t{1} << 40, std::int64_t{1} << 40}, "view"), shape_error);
 }
@@ -102,20 +105,25 @@ TEST_CASE("an empty part does not point behind the memory") {
 
 TEST_CASE("errors name the operation, the shape and the way out") {
   const layout l = row_major({2, 3});
-  CHECK_THROWS_WITH_AS(detail::permuted(l, {0, 0}), "permute: the order [0, 0] does not name each axis of shape [2, 3] once: give a permutation of 0 to 1",
-                       shape_error);
+  CHECK_THROWS_WITH_AS(
+      detail::permuted(l, {0, 0}),
+      "permute: the order [0, 0] does not name each axis of shape [2, 3] once: give a permutation of 0 to 1",
+      shape_error);
   CHECK_THROWS_AS(detail::permuted(l, {0}), shape_error);
   CHECK_THROWS_AS(detail::permuted(l, {0, 2}), index_error);
   CHECK_THROWS_WITH_AS(detail::expanded(l, {4, 3}),
-                       "expand: shape [2, 3] does not expand to [4, 3]: aligned at the right, each size must stay as it is (or be -1) unless it "
+                       "expand: shape [2, 3] does not expand to [4, 3]: aligned at the right, each size must stay as "
+                       "it is (or be -1) unless it "
                        "was 1; new axes come in front",
                        shape_error);
   CHECK_THROWS_AS(detail::expanded(l, {3}), shape_error);
   CHECK_THROWS_AS(detail::expanded(l, {-1, 2, 3}), shape_error);
-  CHECK_THROWS_WITH_AS(detail::selected(l, 1, 3), "select: index 3 is outside [-3, 2] of axis 1 of shape [2, 3]", index_error);
+  CHECK_THROWS_WITH_AS(detail::selected(l, 1, 3), "select: index 3 is outside [-3, 2] of axis 1 of shape [2, 3]",
+                       index_error);
   CHECK_THROWS_AS(detail::selected(row_major({}), 0, 0), index_error);
   CHECK_THROWS_WITH_AS(detail::narrowed(l, 0, 1, 2),
-                       "narrow: 2 elements from 1 on do not lie within axis 0 of shape [2, 3]: use a smaller length, or slice, which leaves out "
+                       "narrow: 2 elements from 1 on do not lie within axis 0 of shape [2, 3]: use a smaller length, "
+                       "or slice, which leaves out "
                        "what is outside",
                        index_error);
   CHECK_THROWS_AS(detail::narrowed(l, 0, -3, 1), index_error);

@@ -15,7 +15,8 @@
 using namespace kiln;
 
 namespace {
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN(),
+                infinity = std::numeric_limits<float>::infinity();
 }
 
 TEST_CASE("whole numbers of a floating type end in a point") {
@@ -24,7 +25,8 @@ TEST_CASE("whole numbers of a floating type end in a point") {
 }
 
 TEST_CASE("fractions have four digits and line up") {
-  CHECK(to_string(Tensor<float>{{0.5f, 2}, {3, -10.25f}}) == "tensor([[  0.5000,   2.0000],\n        [  3.0000, -10.2500]])");
+  CHECK(to_string(Tensor<float>{{0.5f, 2}, {3, -10.25f}}) ==
+        "tensor([[  0.5000,   2.0000],\n        [  3.0000, -10.2500]])");
   CHECK(to_string(Tensor<float>{0.00012345f, 0.01f}) == "tensor([0.0001, 0.0100])");
 }
 

@@ -108,7 +108,8 @@ TEST_CASE("randint gives every number of the range and no other") {
 }
 
 TEST_CASE("randint names a range that is empty or does not fit") {
-  CHECK_THROWS_WITH_AS(randint(3, 3, {2}), "randint: there is no number from 3 to below 3: make high larger than low", value_error);
+  CHECK_THROWS_WITH_AS(randint(3, 3, {2}), "randint: there is no number from 3 to below 3: make high larger than low",
+                       value_error);
   CHECK_THROWS_AS(randint<std::uint8_t>(-1, 3, {2}), value_error);
   CHECK_THROWS_AS(randint<std::int8_t>(0, 129, {2}), value_error);
   CHECK_NOTHROW(randint<std::int8_t>(0, 128, {2}));

@@ -59,8 +59,12 @@ struct both {
 };
 
 std::mt19937 random_bits(17);
-std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_bits() % static_cast<std::uint64_t>(n)); }
-std::size_t u(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::int64_t below(std::int64_t n) {
+  return static_cast<std::int64_t>(random_bits() % static_cast<std::uint64_t>(n));
+}
+std::size_t u(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 // One view chosen at random, made in both worlds.
 template <class T>
@@ -143,8 +147,10 @@ void step(both<T>& x) {
       if (rank > 5 || count(s) > 500) return;
       dims t = s, asked = s;
       for (int i = 0; i < rank; ++i) {
-        if (s[i] == 1) t[i] = asked[i] = 1 + below(3);
-        else if (below(2)) asked[i] = -1;
+        if (s[i] == 1)
+          t[i] = asked[i] = 1 + below(3);
+        else if (below(2))
+          asked[i] = -1;
       }
       t.insert(0, 2), asked.insert(0, 2);
       x.tensor = x.tensor.expand(asked);
@@ -198,7 +204,8 @@ void check_chains(int rounds) {
     REQUIRE(x.tensor.sizes() == x.expected.sizes);
     const Tensor<T> values = x.tensor.clone();
     bool same = true;
-    for (std::size_t i = 0; i < x.expected.at.size(); ++i) same &= static_cast<std::int64_t>(static_cast<double>(values.data()[i])) == x.expected.at[i];
+    for (std::size_t i = 0; i < x.expected.at.size(); ++i)
+      same &= static_cast<std::int64_t>(static_cast<double>(values.data()[i])) == x.expected.at[i];
     REQUIRE(same);
     // Small whole weights, so that sums are exact, but for the largest in half; two passes, which add up.
     Tensor<T> weights = empty<T>(x.tensor.sizes());
@@ -213,16 +220,23 @@ void check_chains(int rounds) {
     same = base.grad().sizes() == shape;
     const double exact = std::same_as<T, half> ? 2048 : 1e9;
     for (std::size_t i = 0; i < expected.size(); ++i)
-      same &= std::abs(static_cast<double>(base.grad().data()[i]) - expected[i]) <= (expected[i] > exact ? expected[i] / 512 : 0);
+      same &= std::abs(static_cast<double>(base.grad().data()[i]) - expected[i]) <=
+              (expected[i] > exact ? expected[i] / 512 : 0);
     REQUIRE(same);
   }
 }
 
 }  // namespace
 
-TEST_CASE("chains of views show and differentiate the elements of a plain list, in float") { check_chains<float>(2000); }
-TEST_CASE("chains of views show and differentiate the elements of a plain list, in double") { check_chains<double>(500); }
-TEST_CASE("chains of views show and differentiate the elements of a plain list, in half") { check_chains<half>(500); }
+TEST_CASE("chains of views show and differentiate the elements of a plain list, in float") {
+  check_chains<float>(2000);
+}
+TEST_CASE("chains of views show and differentiate the elements of a plain list, in double") {
+  check_chains<double>(500);
+}
+TEST_CASE("chains of views show and differentiate the elements of a plain list, in half") {
+  check_chains<half>(500);
+}
 
 TEST_CASE("views share memory, reshape copies only where it must") {
   Tensor<float> x{{1, 2, 3}, {4, 5, 6}};
@@ -248,11 +262,14 @@ TEST_CASE("a view keeps the memory when its base has gone") {
 
 TEST_CASE("view refuses a copy and says what to use") {
   const Tensor<float> x{{1, 2, 3}, {4, 5, 6}};
-  CHECK_THROWS_WITH_AS(x.t().view({6}), "view: shape [3, 2] with strides [1, 3] cannot be seen as [6] without a copy: use reshape, which copies where it must",
+  CHECK_THROWS_WITH_AS(x.t().view({6}),
+                       "view: shape [3, 2] with strides [1, 3] cannot be seen as [6] without a copy: use reshape, "
+                       "which copies where it must",
                        shape_error);
   CHECK(x.view({-1, 2}).sizes() == dims{3, 2});
   CHECK_THROWS_WITH_AS(x.reshape({4, 2}),
-                       "reshape: shape [2, 3] has 6 elements, which do not fill [4, 2]: the product of the sizes must stay the same; one of them "
+                       "reshape: shape [2, 3] has 6 elements, which do not fill [4, 2]: the product of the sizes must "
+                       "stay the same; one of them "
                        "may be -1 and is worked out",
                        shape_error);
   CHECK_THROWS_AS(x.unsqueeze(0).t(), shape_error);
@@ -291,7 +308,8 @@ TEST_CASE("empty tensors have views") {
 TEST_CASE("gradients go through transposed operands of a product") {
   // d sum(C .* (A B)) / dA = C B^T, written out.
   for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{2, 3, 4}, std::array<std::int64_t, 3>{33, 20, 50}}) {
-    Tensor<double> a = arange<double>(k * m).reshape({k, m}).clone().detach(), b = Tensor<double>(reshape(arange<double>(n * k) * 0.5, {n, k}));
+    Tensor<double> a = arange<double>(k * m).reshape({k, m}).clone().detach(),
+                   b = Tensor<double>(reshape(arange<double>(n * k) * 0.5, {n, k}));
     a.requires_grad(), b.requires_grad();
     const Tensor<double> c = reshape(arange<double>(m * n) - 3, {m, n});
     backward(sum(matmul(a.t(), b.t()) * c));

@@ -22,7 +22,8 @@ inline constexpr philox_key philox_weyl{0x9e3779b9u, 0xbb67ae85u};
 /// The 128 random bits that belong to a counter: ten rounds of Philox4x32.
 constexpr philox_counter philox4x32(philox_counter c, philox_key key) {
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{detail::philox_multipliers[0]} * c[0], b = std::uint64_t{detail::philox_multipliers[1]} * c[2];
+    const std::uint64_t a = std::uint64_t{detail::philox_multipliers[0]} * c[0],
+                        b = std::uint64_t{detail::philox_multipliers[1]} * c[2];
     c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(b),
          static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(a)};
     key[0] += detail::philox_weyl[0];
@@ -36,7 +37,9 @@ constexpr philox_counter philox4x32(philox_counter c, philox_key key) {
 struct random_stream {
   std::uint64_t seed = 0, first = 0;
 
-  constexpr philox_key key() const { return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}; }
+  constexpr philox_key key() const {
+    return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  }
   constexpr philox_counter block(std::uint64_t i) const {
     const std::uint64_t b = first + i;
     return philox4x32({static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32), 0, 0}, key());
@@ -81,9 +84,13 @@ inline constinit generator shared_generator;
 }
 
 /// The generator that is used where none is named. It starts with seed 0, so that a program draws the same every time.
-inline generator& default_generator() { return detail::shared_generator; }
+inline generator& default_generator() {
+  return detail::shared_generator;
+}
 
 /// Starts the sequence of this seed in the default generator.
-inline void manual_seed(std::uint64_t seed) { default_generator().manual_seed(seed); }
+inline void manual_seed(std::uint64_t seed) {
+  default_generator().manual_seed(seed);
+}
 
 }  // namespace kiln

@@ -68,7 +68,8 @@ void fill_elements(T* to, std::int64_t n, T value) {
   if (n > first)
     cpu::parallel_for(n - first, 64 * block, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = first + begin; i < first + end; i += block)
-        std::memcpy(static_cast<void*>(to + i), to, static_cast<std::size_t>(std::min(block, first + end - i)) * sizeof(T));
+        std::memcpy(static_cast<void*>(to + i), to,
+                    static_cast<std::size_t>(std::min(block, first + end - i)) * sizeof(T));
     });
 }
 
@@ -145,7 +146,8 @@ auto arange(A start, B end, S step = 1) {
     if (s == 0) throw value_error("arange: a step of 0 never arrives: use another");
     const bool some = s > 0 ? a < b : a > b;
     // Unsigned, because the distance may not fit 63 bits.
-    const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b), us = static_cast<std::uint64_t>(s);
+    const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b),
+               us = static_cast<std::uint64_t>(s);
     const std::uint64_t n = !some ? 0 : (s > 0 ? (ub - ua - 1) / us : (ua - ub - 1) / (0 - us)) + 1;
     auto result = empty<E>({static_cast<std::int64_t>(std::min(n, std::uint64_t{1} << 62))});
     auto at = [&](std::int64_t i) { return static_cast<std::int64_t>(ua + static_cast<std::uint64_t>(i) * us); };
@@ -153,21 +155,26 @@ auto arange(A start, B end, S step = 1) {
       detail::number_as<E>(a, "arange");
       detail::number_as<E>(at(static_cast<std::int64_t>(n) - 1), "arange");
     }
-    detail::generate_elements(result.data(), static_cast<std::int64_t>(n), [&](std::int64_t i) { return static_cast<E>(static_cast<compute_t<E>>(at(i))); });
+    detail::generate_elements(result.data(), static_cast<std::int64_t>(n),
+                              [&](std::int64_t i) { return static_cast<E>(static_cast<compute_t<E>>(at(i))); });
     return result;
   } else {
     const double a = static_cast<double>(start), b = static_cast<double>(end), s = static_cast<double>(step);
     const double n = std::max(std::ceil((b - a) / s), 0.0);
     if (s == 0 || !std::isfinite(a) || !std::isfinite(b) || !std::isfinite(n))
-      throw value_error(message("arange: from ", a, " to ", b, " in steps of ", s, " is no range: use finite numbers and a step other than 0"));
-    if (n > std::ldexp(1.0, 59)) throw shape_error(message("arange: ", n, " elements are more than memory can hold: make the step larger"));
+      throw value_error(message("arange: from ", a, " to ", b, " in steps of ", s,
+                                " is no range: use finite numbers and a step other than 0"));
+    if (n > std::ldexp(1.0, 59))
+      throw shape_error(message("arange: ", n, " elements are more than memory can hold: make the step larger"));
     const auto elements = static_cast<std::int64_t>(n);
     auto result = empty<E>({elements});
     if (elements > 0) {
       detail::number_as<E>(a, "arange");
       detail::number_as<E>(a + static_cast<double>(elements - 1) * s, "arange");
     }
-    detail::generate_elements(result.data(), elements, [=](std::int64_t i) { return static_cast<E>(static_cast<compute_t<E>>(a + static_cast<double>(i) * s)); });
+    detail::generate_elements(result.data(), elements, [=](std::int64_t i) {
+      return static_cast<E>(static_cast<compute_t<E>>(a + static_cast<double>(i) * s));
+    });
     return result;
   }
 }
@@ -189,7 +196,8 @@ Tensor<T> linspace(A start, B end, std::int64_t steps) {
   const double step = steps > 1 ? (b - a) / static_cast<double>(steps - 1) : 0;
   // From both ends, so that both are exact.
   detail::generate_elements(result.data(), steps, [=](std::int64_t i) {
-    const double v = i < (steps + 1) / 2 ? a + static_cast<double>(i) * step : b - static_cast<double>(steps - 1 - i) * step;
+    const double v =
+        i < (steps + 1) / 2 ? a + static_cast<double>(i) * step : b - static_cast<double>(steps - 1 - i) * step;
     return static_cast<T>(static_cast<compute_t<T>>(v));
   });
   return result;
@@ -201,7 +209,8 @@ template <class R>
 concept ElementRange = requires(const R& r) {
   { *std::data(r) } -> std::convertible_to<const std::remove_cvref_t<decltype(*std::data(r))>&>;
   std::size(r);
-} && Element<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>> && !Expression<R>;
+}
+&&Element<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>> && !Expression<R>;
 
 template <class R>
 concept NestedRange = !ElementRange<R> && !Expression<R> && requires(const R& r) {
@@ -224,14 +233,17 @@ void nested_sizes(const R& r, dims& sizes) {
   sizes.push_back(static_cast<std::int64_t>(std::size(r)));
   if constexpr (NestedRange<R>) {
     using Inner = std::remove_cvref_t<decltype(*std::begin(r))>;
-    if (std::size(r) > 0) nested_sizes(*std::begin(r), sizes);
-    else nested_sizes(Inner{}, sizes);
+    if (std::size(r) > 0)
+      nested_sizes(*std::begin(r), sizes);
+    else
+      nested_sizes(Inner{}, sizes);
   }
 }
 template <class R, class T>
 T* copy_nested(const R& r, const dims& sizes, int axis, T* to) {
   if (static_cast<std::int64_t>(std::size(r)) != sizes[axis])
-    throw shape_error(message("tensor: axis ", axis, " has rows of ", sizes[axis], " and of ", std::size(r), " elements: make them equally long"));
+    throw shape_error(message("tensor: axis ", axis, " has rows of ", sizes[axis], " and of ", std::size(r),
+                              " elements: make them equally long"));
   if constexpr (NestedRange<R>) {
     for (const auto& row : r) to = copy_nested(row, sizes, axis + 1, to);
     return to;
@@ -254,7 +266,8 @@ auto tensor(const R& values) {
 template <detail::ElementRange R>
 auto tensor(const R& values, const dims& sizes) {
   if (static_cast<std::int64_t>(std::size(values)) != count(sizes))
-    throw shape_error(message("tensor: ", std::size(values), " elements do not fill shape ", sizes, ", which has ", count(sizes)));
+    throw shape_error(
+        message("tensor: ", std::size(values), " elements do not fill shape ", sizes, ", which has ", count(sizes)));
   using T = typename detail::nested<R>::type;
   auto result = empty<T>(sizes);
   std::copy(std::data(values), std::data(values) + std::size(values), result.data());

@@ -36,7 +36,8 @@ class join_node final : public graph_node {
       if (!add) p.history->gradient = new_tensor(p.history->type, p.sizes);
       tensor_state& to = *p.history->gradient;
       const std::size_t size = size_of(to.type);
-      cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size), gradient->strides, size};
+      cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
+                           gradient->strides, size};
       cpu::result_view out{to.data, to.strides, size, to.type, add};
       cpu::task job{.program = add_, .domain = p.sizes, .in = &in, .out = &out};
       cpu::run(job);
@@ -51,7 +52,8 @@ class join_node final : public graph_node {
 };
 
 /// The parts, which have one type, side by side along an axis.
-inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const cpu::compiled* copy, const cpu::compiled* add) {
+inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const cpu::compiled* copy,
+                              const cpu::compiled* add) {
   if (parts.empty()) throw value_error("cat: no tensors to join: give at least one");
   dims sizes = parts[0]->sizes;
   if (sizes.rank() == 0) throw shape_error("cat: a 0-d tensor has no axis to join along: use stack");
@@ -62,8 +64,8 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
     bool fits = part->sizes.rank() == sizes.rank();
     for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == along || part->sizes[i] == sizes[i];
     if (!fits)
-      throw shape_error(message("cat: shapes ", parts[0]->sizes, " and ", part->sizes, " do not join along axis ", along,
-                                ": all other sizes must be equal (reshape or slice them first)"));
+      throw shape_error(message("cat: shapes ", parts[0]->sizes, " and ", part->sizes, " do not join along axis ",
+                                along, ": all other sizes must be equal (reshape or slice them first)"));
     sizes[along] += part->sizes[along];
     recorded |= static_cast<bool>(part->history);
   }
@@ -77,7 +79,8 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
     places.push_back({part->history, part->sizes, offset});
     if (count(part->sizes) == 0) continue;
     cpu::operand_view from{part->data, cpu::broadcast_strides(part->sizes, part->strides, part->sizes), size};
-    cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size, out->type, false};
+    cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size,
+                        out->type, false};
     cpu::task job{.program = copy, .domain = part->sizes, .in = &from, .out = &to};
     cpu::run(job);
   }
@@ -89,14 +92,18 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
 }
 template <Element T, class Device>
 Tensor<T, Device> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis) {
-  return Tensor<T, Device>(join(parts, axis, &cpu::compiler<value_program<Tensor<T, Device>>>::program, adding_kernel<T>()));
+  return Tensor<T, Device>(
+      join(parts, axis, &cpu::compiler<value_program<Tensor<T, Device>>>::program, adding_kernel<T>()));
 }
 
 template <class R>
 using element_of_range = std::remove_cvref_t<decltype(*std::begin(std::declval<const R&>()))>;
 
 template <class R>
-concept TensorRange = !Expression<R> && requires(const R& r) { std::begin(r); } && Expression<element_of_range<R>>;
+concept TensorRange = !Expression<R> && requires(const R& r) {
+  std::begin(r);
+}
+&&Expression<element_of_range<R>>;
 
 template <class R, class Change>
 auto joined(const R& parts, std::int64_t axis, Change change) {
@@ -110,7 +117,8 @@ auto joined(const std::tuple<X...>& parts, std::int64_t axis, Change change) {
   using First = std::tuple_element_t<0, std::tuple<std::remove_cvref_t<X>...>>;
   using T = operands_t<std::remove_cvref_t<X>...>;
   const auto states = std::apply(
-      [&](const auto&... part) { return std::vector<ref<tensor_state>>{change(as_tensor(cast<T>(part))).state()...}; }, parts);
+      [&](const auto&... part) { return std::vector<ref<tensor_state>>{change(as_tensor(cast<T>(part))).state()...}; },
+      parts);
   return join<T, typename First::device_type>(states, axis);
 }
 
@@ -121,7 +129,8 @@ inline auto one_more_axis(std::int64_t axis) {
     if (!any) first = x.sizes();
     any = true;
     if (x.sizes() != first)
-      throw shape_error(message("stack: shapes ", first, " and ", x.sizes(), " differ: all must be equal (or join them with cat)"));
+      throw shape_error(
+          message("stack: shapes ", first, " and ", x.sizes(), " differ: all must be equal (or join them with cat)"));
     return unsqueeze(x, axis);
   };
 }

@@ -37,8 +37,8 @@ constexpr layout permuted(const layout& l, const dims& order) {
     result.strides[i] = l.strides[from];
   }
   if (order.rank() != rank || seen != (1u << rank) - 1)
-    throw shape_error(message("permute: the order ", order, " does not name each axis of shape ", l.sizes, " once: give a permutation of 0 to ",
-                              rank - 1));
+    throw shape_error(message("permute: the order ", order, " does not name each axis of shape ", l.sizes,
+                              " once: give a permutation of 0 to ", rank - 1));
   return result;
 }
 
@@ -89,16 +89,21 @@ constexpr layout expanded(const layout& l, const dims& sizes) {
   bool fits = extra >= 0;
   for (int i = 0; i < sizes.rank() && fits; ++i) {
     const bool old = i >= extra;
-    if (sizes[i] == -1 && old) result.sizes[i] = l.sizes[i - extra];
-    else if (sizes[i] < 0) fits = false;
+    if (sizes[i] == -1 && old)
+      result.sizes[i] = l.sizes[i - extra];
+    else if (sizes[i] < 0)
+      fits = false;
     if (!old) continue;
-    if (result.sizes[i] == l.sizes[i - extra]) result.strides[i] = l.strides[i - extra];
-    else fits &= l.sizes[i - extra] == 1;
+    if (result.sizes[i] == l.sizes[i - extra])
+      result.strides[i] = l.strides[i - extra];
+    else
+      fits &= l.sizes[i - extra] == 1;
   }
   if (!fits)
-    throw shape_error(message("expand: shape ", l.sizes, " does not expand to ", sizes,
-                              ": aligned at the right, each size must stay as it is (or be -1) unless it was 1; new axes "
-                              "come in front"));
+    throw shape_error(
+        message("expand: shape ", l.sizes, " does not expand to ", sizes,
+                ": aligned at the right, each size must stay as it is (or be -1) unless it was 1; new axes "
+                "come in front"));
   count(result.sizes);
   return result;
 }
@@ -126,7 +131,8 @@ constexpr layout narrowed(layout l, std::int64_t axis, std::int64_t begin, std::
   const int i = normalize_axis(axis, l.sizes.rank(), "narrow");
   const std::int64_t n = l.sizes[i], first = begin < 0 ? begin + n : begin;
   if (first < 0 || length < 0 || first > n || length > n - first)
-    throw index_error(message("narrow: ", length, " elements from ", begin, " on do not lie within axis ", i, " of shape ", l.sizes,
+    throw index_error(message("narrow: ", length, " elements from ", begin, " on do not lie within axis ", i,
+                              " of shape ", l.sizes,
                               ": use a smaller length, or slice, which leaves out what is outside"));
   if (length > 0) l.offset += first * l.strides[i];
   l.sizes[i] = length;
@@ -139,7 +145,8 @@ constexpr layout selected(layout l, std::int64_t axis, std::int64_t index) {
   const int i = normalize_axis(axis, l.sizes.rank(), "select");
   const std::int64_t n = l.sizes[i];
   if (index < -n || index >= n)
-    throw index_error(message("select: index ", index, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", l.sizes));
+    throw index_error(
+        message("select: index ", index, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", l.sizes));
   l.offset += (index < 0 ? index + n : index) * l.strides[i];
   l.sizes.erase(i);
   l.strides.erase(i);
@@ -165,8 +172,9 @@ constexpr dims resolved_sizes(const dims& from, const dims& wanted, const char* 
     if (legal) sizes[open] = total / rest;
   }
   if (!legal || count(sizes) != total)
-    throw shape_error(message(where, ": shape ", from, " has ", total, " elements, which do not fill ", wanted,
-                              ": the product of the sizes must stay the same; one of them may be -1 and is worked out"));
+    throw shape_error(
+        message(where, ": shape ", from, " has ", total, " elements, which do not fill ", wanted,
+                ": the product of the sizes must stay the same; one of them may be -1 and is worked out"));
   return sizes;
 }
 
@@ -194,16 +202,20 @@ constexpr std::optional<layout> reshaped(const layout& l, const dims& sizes) {
   return result;
 }
 
-/// Axes begin to end (both included) as one: the sizes. Throws index_error, value_error if they are the wrong way round.
+/// Axes begin to end (both included) as one: the sizes. Throws index_error, value_error if they are the wrong way
+/// round.
 constexpr dims flattened_sizes(const dims& sizes, std::int64_t begin, std::int64_t end) {
   const int first = normalize_axis(begin, sizes.rank(), "flatten"), last = normalize_axis(end, sizes.rank(), "flatten");
   if (sizes.rank() == 0) return {1};
-  if (first > last) throw value_error(message("flatten: axis ", begin, " comes after axis ", end, " of shape ", sizes, ": swap them"));
+  if (first > last)
+    throw value_error(message("flatten: axis ", begin, " comes after axis ", end, " of shape ", sizes, ": swap them"));
   dims result;
   std::int64_t joined = 1;
   for (int i = 0; i < sizes.rank(); ++i) {
-    if (i < first || i > last) result.push_back(sizes[i]);
-    else joined *= sizes[i];
+    if (i < first || i > last)
+      result.push_back(sizes[i]);
+    else
+      joined *= sizes[i];
     if (i == last) result.push_back(joined);
   }
   return result;

@@ -15,10 +15,12 @@ namespace kiln {
 template <Element T = std::int64_t, Expression X>
 Tensor<T> one_hot(const X& labels, std::int64_t classes = -1) {
   using L = typename X::value_type;
-  static_assert(std::is_integral_v<L> && !std::same_as<L, bool>, "kiln: one_hot needs labels of an integer type: cast<int64_t>() them");
+  static_assert(std::is_integral_v<L> && !std::same_as<L, bool>,
+                "kiln: one_hot needs labels of an integer type: cast<int64_t>() them");
   auto numbers = detail::as_tensor(labels);
   if (!numbers.contiguous_layout()) numbers = numbers.clone();
-  if (classes < -1) throw value_error(message("one_hot: ", classes, " classes: use 0 or more, or -1 to have them counted"));
+  if (classes < -1)
+    throw value_error(message("one_hot: ", classes, " classes: use 0 or more, or -1 to have them counted"));
   if (classes == -1) {
     classes = 0;
     for (const L label : numbers.span()) classes = std::max(classes, static_cast<std::int64_t>(label) + 1);
@@ -30,7 +32,8 @@ Tensor<T> one_hot(const X& labels, std::int64_t classes = -1) {
   for (const L label : numbers.span()) {
     const auto at = static_cast<std::int64_t>(label);
     if (at < 0 || at >= classes)
-      throw value_error(message("one_hot: label ", at, " is outside [0, ", classes, "): check the labels or the number of classes"));
+      throw value_error(
+          message("one_hot: label ", at, " is outside [0, ", classes, "): check the labels or the number of classes"));
     row[at] = T(1);
     row += classes;
   }

@@ -86,8 +86,8 @@ class tensor_layout {
     const bool last = axis + 1 == sizes_.rank();
     // Rows of the last axis are broken into lines; further axes are set apart by empty lines.
     const int per_line = std::max(1, (print_width - indent) / (width_ + 2));
-    const std::string between =
-        "," + std::string(static_cast<std::size_t>(sizes_.rank() - axis - 1), '\n') + std::string(static_cast<std::size_t>(indent + 1), ' ');
+    const std::string between = "," + std::string(static_cast<std::size_t>(sizes_.rank() - axis - 1), '\n') +
+                                std::string(static_cast<std::size_t>(indent + 1), ' ');
     int on_line = 0;
     auto add = [&](std::string_view cell, bool first) {
       if (last && on_line == per_line) {
@@ -104,8 +104,10 @@ class tensor_layout {
         add(last ? " ..." : "...", false);
         i = sizes_[axis] - print_edge;
       }
-      if (last) add(cells_[next_++], i == 0);
-      else add(block(axis + 1, indent + 1), i == 0);
+      if (last)
+        add(cells_[next_++], i == 0);
+      else
+        add(block(axis + 1, indent + 1), i == 0);
     }
     return out + "]";
   }
@@ -126,7 +128,8 @@ std::vector<std::string> cell_texts(const T* data, const tensor_layout& layout, 
     layout.each_shown(strides, [&](std::int64_t at) { cells.push_back(std::to_string(data[at])); });
   } else {
     std::vector<double> values;
-    layout.each_shown(strides, [&](std::int64_t at) { values.push_back(static_cast<double>(static_cast<compute_t<T>>(data[at]))); });
+    layout.each_shown(
+        strides, [&](std::int64_t at) { values.push_back(static_cast<double>(static_cast<compute_t<T>>(data[at]))); });
     const number_style style(values);
     for (double v : values) cells.push_back(style.text(v));
   }
@@ -138,8 +141,10 @@ inline std::string with_notes(std::string text, const std::vector<std::string>& 
   for (const auto& note : notes) {
     const std::size_t start = text.rfind('\n');
     const std::size_t line = text.size() - (start == std::string::npos ? 0 : start + 1);
-    if (line + note.size() + 3 > static_cast<std::size_t>(print_width)) text += ",\n" + std::string(static_cast<std::size_t>(indent), ' ') + note;
-    else text += ", " + note;
+    if (line + note.size() + 3 > static_cast<std::size_t>(print_width))
+      text += ",\n" + std::string(static_cast<std::size_t>(indent), ' ') + note;
+    else
+      text += ", " + note;
   }
   return text + ")";
 }
@@ -167,7 +172,8 @@ std::string to_string(const X& x) {
   } else {
     detail::tensor_layout layout(sizes);
     text += layout.text(detail::cell_texts(values.data(), layout, values.strides()), indent);
-    if (type != dtype::float32 && type != dtype::int64 && type != dtype::boolean) notes.push_back(message("dtype=", name(type)));
+    if (type != dtype::float32 && type != dtype::int64 && type != dtype::boolean)
+      notes.push_back(message("dtype=", name(type)));
   }
   if (values.needs_grad()) notes.emplace_back("requires_grad=True");
   return detail::with_notes(std::move(text), notes, indent);

@@ -41,9 +41,12 @@ Tensor<T> randn(const dims& sizes, generator& from = default_generator()) {
 /// the type cannot hold, shape_error for a negative size.
 template <Element T = std::int64_t>
 Tensor<T> randint(std::int64_t low, std::int64_t high, const dims& sizes, generator& from = default_generator()) {
-  if (low >= high) throw value_error(message("randint: there is no number from ", low, " to below ", high, ": make high larger than low"));
+  if (low >= high)
+    throw value_error(
+        message("randint: there is no number from ", low, " to below ", high, ": make high larger than low"));
   if constexpr (std::same_as<T, bool>) {
-    if (low < 0 || high > 2) throw value_error(message("randint: a bool is 0 or 1, not from ", low, " to ", high - 1, ": use 0 and 2"));
+    if (low < 0 || high > 2)
+      throw value_error(message("randint: a bool is 0 or 1, not from ", low, " to ", high - 1, ": use 0 and 2"));
   }
   detail::number_as<T>(low, "randint");
   detail::number_as<T>(high - 1, "randint");

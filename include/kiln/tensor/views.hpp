@@ -20,8 +20,10 @@ namespace detail {
 /// The expression as a tensor: evaluated, unless it is one.
 template <Expression X>
 auto as_tensor(const X& x) {
-  if constexpr (Leaf<X>) return x;
-  else return Tensor<typename X::value_type, typename X::device_type>(x);
+  if constexpr (Leaf<X>)
+    return x;
+  else
+    return Tensor<typename X::value_type, typename X::device_type>(x);
 }
 
 // Copies a tensor of T, rounding only where it is stored: half types are added to as floats.
@@ -33,9 +35,12 @@ struct adding_program {
 };
 template <Element T>
 constexpr const cpu::compiled* adding_kernel() {
-  if constexpr (!is_floating(dtype_of<T>)) return nullptr;
-  else if constexpr (compute_type(dtype_of<T>) == dtype_of<T>) return &cpu::compiler<value_program<Tensor<T>>>::program;
-  else return &cpu::compiler<adding_program<T>>::program;
+  if constexpr (!is_floating(dtype_of<T>))
+    return nullptr;
+  else if constexpr (compute_type(dtype_of<T>) == dtype_of<T>)
+    return &cpu::compiler<value_program<Tensor<T>>>::program;
+  else
+    return &cpu::compiler<adding_program<T>>::program;
 }
 
 /// Adds the gradient of a view to that of its base: `where` is the view of a contiguous tensor of the base's sizes.
@@ -50,10 +55,12 @@ class view_node final : public graph_node {
   void backward(const ref<tensor_state>& gradient) override {
     // A leaf stays the same parameter when it is updated; a computed tensor that is overwritten becomes another.
     if (!base_->leaf && memory_->version != version_)
-      throw graph_error(message("backward: a tensor of shape ", base_->sizes, " was changed in place after a view of shape ", where_.sizes,
+      throw graph_error(message("backward: a tensor of shape ", base_->sizes,
+                                " was changed in place after a view of shape ", where_.sizes,
                                 " was taken of it: take the view again after the change, or clone() it before"));
     const bool all = covers_all();
-    if (all && !base_->gradient && where_.strides == contiguous_strides(where_.sizes) && gradient.unique() && gradient->memory.unique()) {
+    if (all && !base_->gradient && where_.strides == contiguous_strides(where_.sizes) && gradient.unique() &&
+        gradient->memory.unique()) {
       base_->gradient = new_state(gradient->type, base_->sizes, contiguous_strides(base_->sizes));
       base_->gradient->data = gradient->data;
       base_->gradient->memory = gradient->memory;
@@ -62,15 +69,17 @@ class view_node final : public graph_node {
     bool add = true;
     if (!base_->gradient) {
       base_->gradient = new_tensor(base_->type, base_->sizes);
-      if (all) add = false;
-      else std::memset(base_->gradient->data, 0, static_cast<std::size_t>(count(base_->sizes)) * size_of(base_->type));
+      if (all)
+        add = false;
+      else
+        std::memset(base_->gradient->data, 0, static_cast<std::size_t>(count(base_->sizes)) * size_of(base_->type));
     }
     if (count(where_.sizes) == 0) return;
     tensor_state& to = *base_->gradient;
     ++to.memory->version;
     cpu::operand_view in{gradient->data, gradient->strides, size_of(gradient->type)};
-    cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)), where_.strides,
-                         size_of(to.type), to.type, add};
+    cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)),
+                         where_.strides, size_of(to.type), to.type, add};
     cpu::task job{.program = add_, .domain = where_.sizes, .in = &in, .out = &out};
     cpu::run(job);
   }
@@ -153,7 +162,8 @@ template <Expression X>
 auto t(const X& x) {
   return detail::view_through(x, [&](const detail::layout& l) {
     if (l.sizes.rank() > 2)
-      throw shape_error(message("t: a tensor of shape ", l.sizes, " has more than two axes: name two of them with transpose(a, b)"));
+      throw shape_error(
+          message("t: a tensor of shape ", l.sizes, " has more than two axes: name two of them with transpose(a, b)"));
     return l.sizes.rank() < 2 ? l : detail::transposed(l, 0, 1);
   });
 }
@@ -217,27 +227,48 @@ auto select(const X& x, std::int64_t axis, std::int64_t index) {
 // ---- the same as members of Tensor ---------------------------------------------------------------------------------
 
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::reshape(const dims& sizes) const -> Tensor { return kiln::reshape(*this, sizes); }
+auto Tensor<T, Device, Extents>::reshape(const dims& sizes) const -> Tensor {
+  return kiln::reshape(*this, sizes);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::view(const dims& sizes) const -> Tensor { return kiln::view(*this, sizes); }
+auto Tensor<T, Device, Extents>::view(const dims& sizes) const -> Tensor {
+  return kiln::view(*this, sizes);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::flatten(std::int64_t begin, std::int64_t end) const -> Tensor { return kiln::flatten(*this, begin, end); }
+auto Tensor<T, Device, Extents>::flatten(std::int64_t begin, std::int64_t end) const -> Tensor {
+  return kiln::flatten(*this, begin, end);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::transpose(std::int64_t a, std::int64_t b) const -> Tensor { return kiln::transpose(*this, a, b); }
+auto Tensor<T, Device, Extents>::transpose(std::int64_t a, std::int64_t b) const -> Tensor {
+  return kiln::transpose(*this, a, b);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::t() const -> Tensor { return kiln::t(*this); }
+auto Tensor<T, Device, Extents>::t() const -> Tensor {
+  return kiln::t(*this);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::permute(const dims& order) const -> Tensor { return kiln::permute(*this, order); }
+auto Tensor<T, Device, Extents>::permute(const dims& order) const -> Tensor {
+  return kiln::permute(*this, order);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::squeeze() const -> Tensor { return kiln::squeeze(*this); }
+auto Tensor<T, Device, Extents>::squeeze() const -> Tensor {
+  return kiln::squeeze(*this);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::squeeze(std::int64_t axis) const -> Tensor { return kiln::squeeze(*this, axis); }
+auto Tensor<T, Device, Extents>::squeeze(std::int64_t axis) const -> Tensor {
+  return kiln::squeeze(*this, axis);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::unsqueeze(std::int64_t axis) const -> Tensor { return kiln::unsqueeze(*this, axis); }
+auto Tensor<T, Device, Extents>::unsqueeze(std::int64_t axis) const -> Tensor {
+  return kiln::unsqueeze(*this, axis);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::expand(const dims& sizes) const -> Tensor { return kiln::expand(*this, sizes); }
+auto Tensor<T, Device, Extents>::expand(const dims& sizes) const -> Tensor {
+  return kiln::expand(*this, sizes);
+}
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::slice(std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t step) const -> Tensor {
+auto Tensor<T, Device, Extents>::slice(std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t step) const
+    -> Tensor {
   return kiln::slice(*this, axis, begin, end, step);
 }
 template <Element T, class Device, class Extents>
@@ -245,6 +276,8 @@ auto Tensor<T, Device, Extents>::narrow(std::int64_t axis, std::int64_t begin, s
   return kiln::narrow(*this, axis, begin, length);
 }
 template <Element T, class Device, class Extents>
-auto Tensor<T, Device, Extents>::select(std::int64_t axis, std::int64_t index) const -> Tensor { return kiln::select(*this, axis, index); }
+auto Tensor<T, Device, Extents>::select(std::int64_t axis, std::int64_t index) const -> Tensor {
+  return kiln::select(*this, axis, index);
+}
 
 }  // namespace kiln

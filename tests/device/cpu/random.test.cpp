@@ -39,7 +39,8 @@ TEST_CASE("element i of a uniform float tensor is the top of word i") {
 }
 
 TEST_CASE("a uniform double takes two words") {
-  check_uniform<double>([](std::int64_t i) { return static_cast<double>(stream.bits(static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53; });
+  check_uniform<double>(
+      [](std::int64_t i) { return static_cast<double>(stream.bits(static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53; });
 }
 
 TEST_CASE("normal numbers are those of Box and Muller's formula") {
@@ -56,8 +57,10 @@ TEST_CASE("normal numbers are those of Box and Muller's formula") {
         const long double r = std::sqrt(-2 * std::log(u));
         return i % 2 == 0 ? r * std::cos(turn * pi) : r * std::sin(turn * pi);
       };
-      const long double expected = pick(((word(stream, even) >> 1) + 0.5L) / 0x1p31L, static_cast<std::int32_t>(word(stream, even + 1)) / 0x1p31L);
-      worst_float = std::max(worst_float, std::abs(expected - static_cast<long double>(f[static_cast<std::size_t>(i)])));
+      const long double expected = pick(((word(stream, even) >> 1) + 0.5L) / 0x1p31L,
+                                        static_cast<std::int32_t>(word(stream, even + 1)) / 0x1p31L);
+      worst_float =
+          std::max(worst_float, std::abs(expected - static_cast<long double>(f[static_cast<std::size_t>(i)])));
       const auto bits = [](std::int64_t k) { return stream.bits(static_cast<std::uint64_t>(k)); };
       const long double wide = pick((static_cast<long double>(bits(even) >> 1) + 0.5L) / 0x1p63L,
                                     static_cast<long double>(static_cast<std::int64_t>(bits(even + 1))) / 0x1p63L);

@@ -23,13 +23,19 @@ template <int N>
   using V = lanes<std::uint64_t, N>;
   const V m(std::uint64_t{factor});
 #if defined(__AVX512F__)
-  if constexpr (N == 8) return V(std::bit_cast<typename V::native>(_mm512_maskz_mul_epu32(0xff, std::bit_cast<__m512i>(a.v), std::bit_cast<__m512i>(m.v))));
+  if constexpr (N == 8)
+    return V(std::bit_cast<typename V::native>(
+        _mm512_maskz_mul_epu32(0xff, std::bit_cast<__m512i>(a.v), std::bit_cast<__m512i>(m.v))));
 #endif
 #if defined(__AVX2__)
-  if constexpr (N == 4) return V(std::bit_cast<typename V::native>(_mm256_mul_epu32(std::bit_cast<__m256i>(a.v), std::bit_cast<__m256i>(m.v))));
+  if constexpr (N == 4)
+    return V(
+        std::bit_cast<typename V::native>(_mm256_mul_epu32(std::bit_cast<__m256i>(a.v), std::bit_cast<__m256i>(m.v))));
 #endif
 #if defined(__SSE2__)
-  if constexpr (N == 2) return V(std::bit_cast<typename V::native>(_mm_mul_epu32(std::bit_cast<__m128i>(a.v), std::bit_cast<__m128i>(m.v))));
+  if constexpr (N == 2)
+    return V(
+        std::bit_cast<typename V::native>(_mm_mul_epu32(std::bit_cast<__m128i>(a.v), std::bit_cast<__m128i>(m.v))));
 #endif
   return (a & V(std::uint64_t{0xffffffffu})) * m;
 }
@@ -59,10 +65,12 @@ void draw(random_buffer& words, const random_stream& stream, std::uint64_t block
   for (int i = 0; i < N; ++i) step.v[i] = static_cast<std::uint64_t>(i);
   for (std::int64_t at = 0; at < random_words; at += 4 * N) {
     // Each lane holds one of the four words of a counter in its low half; the upper halves are never looked at.
-    V c0 = V(stream.first + block + static_cast<std::uint64_t>(at / 4)) + step, c1 = shift_right<32>(c0), c2(std::uint64_t{0}), c3(std::uint64_t{0});
+    V c0 = V(stream.first + block + static_cast<std::uint64_t>(at / 4)) + step, c1 = shift_right<32>(c0),
+      c2(std::uint64_t{0}), c3(std::uint64_t{0});
     philox_key key = stream.key();
     for (int round = 0; round < 10; ++round) {
-      const V a = times_low(c0, kiln::detail::philox_multipliers[0]), b = times_low(c2, kiln::detail::philox_multipliers[1]);
+      const V a = times_low(c0, kiln::detail::philox_multipliers[0]),
+              b = times_low(c2, kiln::detail::philox_multipliers[1]);
       c0 = shift_right<32>(b) ^ c1 ^ V(std::uint64_t{key[0]});
       c2 = shift_right<32>(a) ^ c3 ^ V(std::uint64_t{key[1]});
       c1 = b;
@@ -94,8 +102,10 @@ void in_pieces(const random_stream& stream, std::int64_t n, int per_element, Mak
 /// Writes as many of the lanes as fit before `n`.
 template <class T, class V>
 [[gnu::always_inline]] inline void store_up_to(T* to, V values, std::int64_t n) {
-  if (n >= V::size) store(to, values);
-  else store_partial(to, values, static_cast<int>(std::max<std::int64_t>(n, 0)));
+  if (n >= V::size)
+    store(to, values);
+  else
+    store_partial(to, values, static_cast<int>(std::max<std::int64_t>(n, 0)));
 }
 
 template <class T>
@@ -165,7 +175,8 @@ void fill_integers(T* to, std::int64_t n, const random_stream& stream, std::int6
   detail::in_pieces(stream, n, 2, [=](const std::uint32_t* words, std::int64_t at, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t value = scaled_to(words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32, range);
-      to[at + i] = static_cast<T>(static_cast<kiln::compute_t<T>>(static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + value)));
+      to[at + i] = static_cast<T>(
+          static_cast<kiln::compute_t<T>>(static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + value)));
     }
   });
 }
