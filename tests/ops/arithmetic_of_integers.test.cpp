@@ -58,7 +58,7 @@ TEST_CASE("fmod, remainder of integers: exact; a divisor of zero is an error, wh
                                  return static_cast<T>(r != 0 && (r < 0) != (wide(b) < 0) ? r + wide(b) : r);
                                },
                                false);
-  for (std::size_t length : {1, 15, 17, 100})
+  for (const std::size_t length : {std::size_t{1}, std::size_t{15}, std::size_t{17}, std::size_t{100}})
     for (std::size_t zero = 0; zero < length; zero += 7) {
       std::vector<int> divisors(length, 3);
       CHECK_NOTHROW(evaluated(fmod(tensor_of(divisors), tensor_of(divisors))));

@@ -9,7 +9,7 @@ using namespace battery;
 TEST_CASE("where: chooses element by element, for every element type") {
   REQUIRE(is_tested<where_op>);
   auto check = [&]<class T>(std::type_identity<T>) {
-    for (std::size_t n : {1, 15, 16, 17, 1000}) {
+    for (const std::size_t n : {std::size_t{1}, std::size_t{15}, std::size_t{16}, std::size_t{17}, std::size_t{1000}}) {
       std::vector<T> a, b;
       Tensor<bool> c(new_tensor(dtype::boolean, {static_cast<std::int64_t>(n)}));
       for (std::size_t i = 0; i < n; ++i) {
