@@ -58,7 +58,8 @@ class view_node final : public graph_node {
       throw graph_error(message("backward: a tensor of shape ", base_->sizes,
                                 " was changed in place after a view of shape ", where_.sizes,
                                 " was taken of it: take the view again after the change, or clone() it before"));
-    const bool all = covers_all();
+    // A single change repeats elements only if it makes more of them, so as many means each of them once.
+    const bool all = count(where_.sizes) == count(base_->sizes);
     if (all && !base_->gradient && where_.strides == contiguous_strides(where_.sizes) && gradient.unique() &&
         gradient->memory.unique()) {
       base_->gradient = new_state(gradient->type, base_->sizes, contiguous_strides(base_->sizes));
@@ -87,12 +88,6 @@ class view_node final : public graph_node {
   void release() override {}
 
  private:
-  /// Every element of the base is seen, once.
-  bool covers_all() const {
-    for (int i = 0; i < where_.sizes.rank(); ++i)
-      if (where_.strides[i] == 0 && where_.sizes[i] > 1) return false;
-    return count(where_.sizes) == count(base_->sizes);
-  }
   layout where_;
   const cpu::compiled* add_;
   ref<gradient_record> base_;
