@@ -12,8 +12,10 @@ namespace kiln {
 constexpr dims reduced_sizes(const dims& sizes, std::uint32_t axes, bool keepdim) {
   dims result;
   for (int i = 0; i < sizes.rank(); ++i) {
-    if (!(axes >> i & 1)) result.push_back(sizes[i]);
-    else if (keepdim) result.push_back(1);
+    if (!(axes >> i & 1))
+      result.push_back(sizes[i]);
+    else if (keepdim)
+      result.push_back(1);
   }
   return result;
 }
@@ -25,27 +27,59 @@ struct shape_walk {
   dims sizes;
 
   template <Leaf X>
-  constexpr void merge(const X& x, const char* where) {
-    broadcast_into(sizes, x.sizes(), where);
+  constexpr void merge(const X& x) {
+    broadcast_into(sizes, x.sizes());
   }
   template <Element T>
-  constexpr void merge(const scalar<T>&, const char*) {}
+  constexpr void merge(const scalar<T>&) {}
   template <class A, class B>
-  constexpr void merge(const product<A, B>& x, const char* where) {
-    broadcast_into(sizes, product_sizes(x.a.sizes(), x.b.sizes()), where);
+  constexpr void merge(const product<A, B>& x) {
+    broadcast_into(sizes, product_sizes(x.a.sizes(), x.b.sizes()));
   }
   template <class Op, class A>
-  constexpr void merge(const row_node<Op, A>& x, const char* where) {
+  constexpr void merge(const row_node<Op, A>& x) {
     shape_walk inner;
-    inner.merge(x.a, where);
-    broadcast_into(sizes, Op::reduces ? reduced_sizes(inner.sizes, x.axes, x.keepdim) : inner.sizes, where);
+    inner.merge(x.a);
+    broadcast_into(sizes, Op::reduces ? reduced_sizes(inner.sizes, x.axes, x.keepdim) : inner.sizes);
   }
   template <class Op, class... X>
-  constexpr void merge(const node<Op, X...>& x, const char* where) {
-    const char* here = sizeof...(X) > 1 ? Op::name.data() : where;
-    merge(x.a, here);
-    if constexpr (sizeof...(X) > 1) merge(x.b, here);
-    if constexpr (sizeof...(X) > 2) merge(x.c, here);
+  constexpr void merge(const node<Op, X...>& x) {
+    merge(x.a);
+    if constexpr (sizeof...(X) > 1) merge(x.b);
+    if constexpr (sizeof...(X) > 2) merge(x.c);
+  }
+};
+
+}  // namespace detail
+
+namespace detail {
+
+// `shape_walk` folds all leaves into one list, which is fast but meets a mismatch at the leaf, not at the operation
+// whose operands disagree. This walk, taken after a mismatch, finds that one.
+struct mismatch_walk {
+  template <Leaf X>
+  static constexpr dims sizes(const X& x) {
+    return x.sizes();
+  }
+  template <Element T>
+  static constexpr dims sizes(const scalar<T>&) {
+    return {};
+  }
+  template <class A, class B>
+  static constexpr dims sizes(const product<A, B>& x) {
+    return product_sizes(x.a.sizes(), x.b.sizes());
+  }
+  template <class Op, class A>
+  static constexpr dims sizes(const row_node<Op, A>& x) {
+    const dims inner = sizes(x.a);
+    return Op::reduces ? reduced_sizes(inner, x.axes, x.keepdim) : inner;
+  }
+  template <class Op, class... X>
+  static constexpr dims sizes(const node<Op, X...>& x) {
+    dims result = sizes(x.a);
+    if constexpr (sizeof...(X) > 1) broadcast_into(result, sizes(x.b), Op::name.data());
+    if constexpr (sizeof...(X) > 2) broadcast_into(result, sizes(x.c), Op::name.data());
+    return result;
   }
 };
 
@@ -58,7 +92,12 @@ constexpr dims shape_of(const X& x) {
     return x.sizes();
   } else {
     detail::shape_walk walk;
-    walk.merge(x, "broadcast");
+    try {
+      walk.merge(x);
+    } catch (const shape_error&) {
+      detail::mismatch_walk::sizes(x);
+      throw;
+    }
     return walk.sizes;
   }
 }
