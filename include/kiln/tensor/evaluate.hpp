@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <kiln/core/extents.hpp>
 #include <kiln/device/cpu/gemm.hpp>
 #include <kiln/device/cpu/reduce.hpp>
 #include <kiln/expr/flatten.hpp>

@@ -2,6 +2,7 @@
 // The device Cpu: its tag, and memory for tensors on it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 
@@ -30,7 +31,8 @@ inline void release_storage(storage* block) noexcept {
 
 /// Uninitialised memory of `bytes` bytes. Throws memory_error if the system has none left.
 inline ref<storage> new_storage(std::size_t bytes) {
-  void* memory = allocate(bytes + detail::storage_header);
+  // More than the header short of everything would wrap around to almost nothing.
+  void* memory = allocate(bytes + std::min(detail::storage_header, ~bytes));
   storage* block = new (memory) storage;
   block->data = static_cast<char*>(memory) + detail::storage_header;
   block->bytes = bytes;

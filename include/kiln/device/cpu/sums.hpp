@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <kiln/device/cpu/staging.hpp>
 #include <kiln/device/cpu/task.hpp>
 #include <kiln/device/cpu/threads.hpp>
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// Memory for tensors: shared, aligned, counted, given back.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+#include <kiln/device/cpu/device.hpp>
+
+using namespace kiln;
+
+TEST_CASE("device: storage is aligned to a cache line, shared, and given back with its last owner") {
+  const auto before = cpu::memory_stats().in_use;
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{5000000}}) {
+    ref<storage> a = cpu::new_storage(bytes);
+    CHECK(a->bytes == bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(a->data) % 64 == 0);
+    CHECK(a->version == 0);
+    CHECK(a.unique());
+    ref<storage> b = a;
+    CHECK_FALSE(a.unique());
+    a = nullptr;
+    CHECK(b.unique());
+    CHECK(cpu::memory_stats().in_use > before);
+  }
+  CHECK(cpu::memory_stats().in_use == before);
+}
+
+TEST_CASE("device: memory that no machine has is an error") {
+  CHECK_THROWS_AS(cpu::new_storage(std::size_t{1} << 60), memory_error);
+  CHECK_THROWS_AS(cpu::new_storage(~std::size_t{0}), memory_error);
+}

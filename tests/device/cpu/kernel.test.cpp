@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// One kernel on one strip: any count, single values beside contiguous ones, adding, and nothing beyond the end.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include <kiln/device/cpu/kernel.hpp>
+#include <kiln/expr/reductions.hpp>
+#include <kiln/ops/all.hpp>
+#include <kiln/tensor/tensor.hpp>
+
+using namespace kiln;
+
+namespace {
+
+using F = Tensor<float>;
+using map_program = detail::value_program<decltype(F() * F() + cast<float>(Tensor<std::int32_t>()))>;
+using map_kernel = cpu::kernel<map_program, kernel_kind::map, 0>;
+using sum_program = detail::value_program<decltype(sum(F() * F()))>;
+using sum_kernel = cpu::kernel<sum_program, kernel_kind::pass, 0>;
+
+}  // namespace
+
+TEST_CASE("kernel: every count, with single values in any place, writes count elements and no more") {
+  std::vector<float> a(300), b(300), out(400);
+  std::vector<std::int32_t> c(300);
+  for (std::size_t i = 0; i < 300; ++i) a[i] = static_cast<float>(i) + 1, b[i] = 2.0f - static_cast<float>(i), c[i] = static_cast<std::int32_t>(7 * i);
+  for (std::int64_t n = 0; n <= 300; ++n)
+    for (unsigned single = 0; single < 8; ++single)
+      for (const bool add : {false, true}) {
+        CAPTURE(n);
+        CAPTURE(single);
+        CAPTURE(add);
+        out.assign(400, 5.0f);
+        const void* in[] = {a.data(), b.data(), c.data()};
+        const std::int64_t step[] = {!(single & 1), !(single >> 1 & 1), !(single >> 2 & 1)};
+        void* to = out.data();
+        map_kernel::run({.in = in, .step = step, .out = &to, .add = &add, .count = n});
+        bool right = true;
+        for (std::size_t i = 0; i < 400; ++i) {
+          const std::size_t p = step[0] ? i : 0, q = step[1] ? i : 0, r = step[2] ? i : 0;
+          right &= out[i] == (static_cast<std::int64_t>(i) >= n ? 5.0f : a[p] * b[q] + static_cast<float>(c[r]) + (add ? 5.0f : 0.0f));
+        }
+        REQUIRE(right);
+      }
+}
+
+TEST_CASE("kernel: a pass adds to what earlier strips gave, and two parts join") {
+  std::vector<float> a(200), b(200);
+  for (std::size_t i = 0; i < 200; ++i) a[i] = static_cast<float>(i % 13), b[i] = static_cast<float>(i % 5) - 2;
+  for (std::int64_t n = 0; n <= 200; ++n) {
+    double want = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) want += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    const void* in[] = {a.data(), b.data()};
+    const std::int64_t step[] = {1, 1};
+    std::uint64_t total = cpu::to_bits(10.0);
+    sum_kernel::run({.in = in, .step = step, .partial = &total, .count = n});
+    REQUIRE(cpu::from_bits<double>(total) == 10 + want);
+    const std::uint64_t other = cpu::to_bits(-3.0);
+    sum_kernel::join(&total, &other);
+    REQUIRE(cpu::from_bits<double>(total) == 7 + want);
+  }
+}
+
+TEST_CASE("kernel: numbers keep their bits") {
+  CHECK(cpu::from_bits<std::int64_t>(cpu::to_bits((std::int64_t{1} << 62) + 1)) == (std::int64_t{1} << 62) + 1);
+  CHECK(cpu::from_bits<std::int8_t>(cpu::to_bits(std::int8_t{-5})) == -5);
+  CHECK(cpu::from_bits<bool>(cpu::to_bits(true)));
+  CHECK(cpu::from_bits<float>(cpu::to_bits(0.1f)) == 0.1f);
+  CHECK(std::signbit(cpu::from_bits<double>(cpu::to_bits(-0.0))));
+}
