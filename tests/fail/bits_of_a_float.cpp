@@ -19,4 +19,6 @@ using element = float;
 using element = int;
 #endif
 
-auto both(tensor_of<element> a, tensor_of<element> b) { return a & b; }
+auto both(tensor_of<element> a, tensor_of<element> b) {
+  return a & b;
+}

@@ -22,4 +22,6 @@ using other = there;
 using other = here;
 #endif
 
-auto sum(tensor_on<here> a, tensor_on<other> b) { return a + b; }
+auto sum(tensor_on<here> a, tensor_on<other> b) {
+  return a + b;
+}
