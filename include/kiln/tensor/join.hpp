@@ -33,7 +33,10 @@ class join_node final : public graph_node {
     for (const auto& p : parts_) {
       if (!p.history || count(p.sizes) == 0) continue;
       const bool add = static_cast<bool>(p.history->gradient);
-      if (!add) p.history->gradient = new_tensor(p.history->type, p.sizes);
+      if (!add)
+        p.history->gradient = new_tensor(p.history->type, p.sizes);
+      else
+        ++p.history->gradient->memory->version;  // a graph may have been built on the gradient so far
       tensor_state& to = *p.history->gradient;
       const std::size_t size = size_of(to.type);
       cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
