@@ -29,11 +29,11 @@ static_assert(gives<i16>(columns{}, row<i16, i16, i16, i16, i32, i64, half, bflo
 static_assert(gives<i32>(columns{}, row<i32, i32, i32, i32, i32, i64, half, bfloat16, float, double>{}));
 static_assert(gives<i64>(columns{}, row<i64, i64, i64, i64, i64, i64, half, bfloat16, float, double>{}));
 static_assert(gives<half>(columns{}, row<half, half, half, half, half, half, half, float, float, double>{}));
-static_assert(gives<bfloat16>(columns{}, row<bfloat16, bfloat16, bfloat16, bfloat16, bfloat16, bfloat16, float, bfloat16,
-                                             float, double>{}));
+static_assert(gives<bfloat16>(
+    columns{}, row<bfloat16, bfloat16, bfloat16, bfloat16, bfloat16, bfloat16, float, bfloat16, float, double>{}));
 static_assert(gives<float>(columns{}, row<float, float, float, float, float, float, float, float, float, double>{}));
-static_assert(gives<double>(columns{}, row<double, double, double, double, double, double, double, double, double,
-                                           double>{}));
+static_assert(gives<double>(columns{},
+                            row<double, double, double, double, double, double, double, double, double, double>{}));
 
 // A number changes the type of a tensor only when it is of a higher category.
 static_assert(std::same_as<with_number_t<float, double>, float>);

@@ -51,15 +51,17 @@ struct census<product<A, B>> {
 };
 template <class Op, class... X>
 struct census<node<Op, X...>> {
-  static constexpr std::uint64_t type = detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
-                                                            dtype_of<typename node<Op, X...>::value_type>, {census<X>::type...});
+  static constexpr std::uint64_t type =
+      detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
+                          dtype_of<typename node<Op, X...>::value_type>, {census<X>::type...});
   static constexpr int leaves = (census<X>::leaves + ...), scalars = (census<X>::scalars + ...),
                        rows = (census<X>::rows + ...), products = (census<X>::products + ...);
 };
 template <class Op, class A>
 struct census<row_node<Op, A>> {
-  static constexpr std::uint64_t type = detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
-                                                            dtype_of<typename row_node<Op, A>::value_type>, {census<A>::type});
+  static constexpr std::uint64_t type =
+      detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
+                          dtype_of<typename row_node<Op, A>::value_type>, {census<A>::type});
   static constexpr int leaves = census<A>::leaves, scalars = census<A>::scalars + Op::arity - 1,
                        rows = census<A>::rows + 1, products = census<A>::products;
 };

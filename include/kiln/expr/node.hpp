@@ -25,7 +25,9 @@ concept Expression = Operand<X> && requires {
 
 /// An expression that is memory already: a tensor.
 template <class X>
-concept Leaf = Expression<X> && requires { typename std::remove_cvref_t<X>::leaf; };
+concept Leaf = Expression<X> && requires {
+  typename std::remove_cvref_t<X>::leaf;
+};
 
 /// No device: the device of a number, which goes with any.
 struct any_device {};
@@ -134,7 +136,8 @@ struct joint<T, X, Rest...> {
   struct with : std::type_identity<promote_t<U, value>> {};
   template <class U>
     requires std::is_void_v<U>
-  struct with<U> : std::type_identity<value> {};
+  struct with<U> : std::type_identity<value> {
+  };
   using type = typename joint<typename with<T>::type, Rest...>::type;
 };
 template <class T, Number X, class... Rest>
@@ -164,8 +167,8 @@ using operands_t = typename detail::with_numbers<typename detail::joint<void, X.
 
 /// Builds the node of Op over expressions and numbers; operands are converted to their common type.
 template <class Op, class... X>
-  requires((Expression<X> || Number<X>) && ...) && (Expression<X> || ...)
-constexpr auto apply_op(op_tag<Op>, X... x) {
+  requires((Expression<X> || Number<X>)&&...)
+&&(Expression<X> || ...) constexpr auto apply_op(op_tag<Op>, X... x) {
   using P = operands_t<X...>;
   static_assert(Op::accepts(dtype_of<P>),
                 "kiln: this operation is not defined for the element type of its operands: cast<T>() them first");
@@ -194,18 +197,21 @@ struct where_op;
 
 /// `where`: the condition does not take part in promotion.
 template <class C, class A, class B>
-  requires(Expression<C> || Expression<A> || Expression<B>) && (Expression<C> || Number<C>) &&
-          (Expression<A> || Number<A>) && (Expression<B> || Number<B>)
-constexpr auto apply_op(op_tag<where_op>, C c, A a, B b) {
+  requires(Expression<C> || Expression<A> || Expression<B>)
+&&(Expression<C> || Number<C>)&&(Expression<A> || Number<A>)&&(Expression<B> ||
+                                                               Number<B>)constexpr auto apply_op(op_tag<where_op>, C c,
+                                                                                                 A a, B b) {
   using T = typename detail::with_numbers<
       std::conditional_t<Expression<A> || Expression<B>, typename detail::joint<void, A, B>::type,
                          std::conditional_t<std::is_floating_point_v<A> || std::is_floating_point_v<B>, float,
-                                            std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>, bool, std::int64_t>>>,
+                                            std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>, bool,
+                                                               std::int64_t>>>,
       A, B>::type;
   auto condition = detail::as_condition(std::move(c));
   auto left = detail::converted<T>(std::move(a));
   auto right = detail::converted<T>(std::move(b));
-  return node<where_op, decltype(condition), decltype(left), decltype(right)>{std::move(condition), std::move(left), std::move(right)};
+  return node<where_op, decltype(condition), decltype(left), decltype(right)>{std::move(condition), std::move(left),
+                                                                              std::move(right)};
 }
 
 }  // namespace kiln

@@ -19,7 +19,9 @@ inline constexpr bool listed = op_rules_table.index(opcode_of(Op::name)) >= 0;
 
 template <class Op>
 constexpr bool check_own() {
-  static_assert(Op::composite, "kiln: an op of your own must be composite: set `composite = true` and write its value rule with kiln's functions");
+  static_assert(Op::composite,
+                "kiln: an op of your own must be composite: set `composite = true` and write its value rule with "
+                "kiln's functions");
   return true;
 }
 
@@ -60,7 +62,8 @@ struct own_ops<node<Op, A>> {
 };
 template <class Op, class A, class B>
 struct own_ops<node<Op, A, B>> {
-  using type = typename with_op<Op, typename join_lists<typename own_ops<A>::type, typename own_ops<B>::type>::type>::type;
+  using type =
+      typename with_op<Op, typename join_lists<typename own_ops<A>::type, typename own_ops<B>::type>::type>::type;
 };
 template <class Op, class A, class B, class C>
 struct own_ops<node<Op, A, B, C>> {

@@ -112,7 +112,8 @@ auto mean(X x, axes over = {}, bool keepdim = false) {
 template <Expression X>
 auto var(X x, axes over = {}, bool keepdim = false, double correction = 1) {
   const double n = static_cast<double>(detail::elements_along(x, over, "var"));
-  return detail::over_axes<squared_deviation_op>(std::move(x), over, keepdim, {1 / n, 0}) / std::max(n - correction, 0.0);
+  return detail::over_axes<squared_deviation_op>(std::move(x), over, keepdim, {1 / n, 0}) /
+         std::max(n - correction, 0.0);
 }
 /// Standard deviation: the square root of var.
 template <Expression X>

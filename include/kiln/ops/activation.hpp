@@ -51,7 +51,9 @@ constexpr auto gelu(X x) {
 
 struct gelu_tanh_op : activation<1> {
   static constexpr std::string_view name = "gelu_tanh";
-  static constexpr auto value(auto x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * (x * x * x)))); }
+  static constexpr auto value(auto x) {
+    return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * (x * x * x))));
+  }
 };
 /// The tanh approximation of gelu (Hendrycks and Gimpel 2016), PyTorch's approximate='tanh'.
 template <Operand X>
@@ -135,8 +137,12 @@ constexpr auto hardswish(X x) {
 
 struct selu_op : activation<1> {
   static constexpr std::string_view name = "selu";
-  static constexpr auto value(auto x) { return 1.0507009873554804934193349852946 * where(x > 0, x, 1.6732632423543772848170429916717 * expm1(x)); }
-  static constexpr auto adjoint(auto g, auto y, auto x) { return g * where(x > 0, 1.0507009873554804934193349852946, y + 1.7580993408473768599402175208123); }
+  static constexpr auto value(auto x) {
+    return 1.0507009873554804934193349852946 * where(x > 0, x, 1.6732632423543772848170429916717 * expm1(x));
+  }
+  static constexpr auto adjoint(auto g, auto y, auto x) {
+    return g * where(x > 0, 1.0507009873554804934193349852946, y + 1.7580993408473768599402175208123);
+  }
 };
 /// Self-normalising exponential unit (Klambauer et al. 2017).
 template <Operand X>
@@ -196,8 +202,12 @@ constexpr auto hardshrink(X x, double lambda = 0.5) {
 
 struct softplus_op : activation<3> {
   static constexpr std::string_view name = "softplus";
-  static constexpr auto value(auto x, auto p, auto q) { return where(x * p > q, x, (maximum(x * p, 0) + log1p(exp(-abs(x * p)))) / p); }
-  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) { return adjoints{where(x * p > q, g, g * sigmoid(x * p)), no_gradient{}, no_gradient{}}; }
+  static constexpr auto value(auto x, auto p, auto q) {
+    return where(x * p > q, x, (maximum(x * p, 0) + log1p(exp(-abs(x * p)))) / p);
+  }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) {
+    return adjoints{where(x * p > q, g, g * sigmoid(x * p)), no_gradient{}, no_gradient{}};
+  }
 };
 /// log(1 + exp(beta * x)) / beta; x itself where beta * x is above the limit.
 template <Operand X>
@@ -208,7 +218,9 @@ constexpr auto softplus(X x, double beta = 1, double limit = 20) {
 struct hardtanh_op : activation<3> {
   static constexpr std::string_view name = "hardtanh";
   static constexpr auto value(auto x, auto p, auto q) { return minimum(maximum(x, p), q); }
-  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) { return adjoints{where(logical_or(x <= p, x >= q), 0, g), no_gradient{}, no_gradient{}}; }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) {
+    return adjoints{where(logical_or(x <= p, x >= q), 0, g), no_gradient{}, no_gradient{}};
+  }
 };
 /// x limited to [low, high]; no gradient at the limits.
 template <Operand X>
@@ -219,7 +231,9 @@ constexpr auto hardtanh(X x, double low = -1, double high = 1) {
 struct threshold_op : activation<3> {
   static constexpr std::string_view name = "threshold";
   static constexpr auto value(auto x, auto p, auto q) { return where(x <= p, q, x); }
-  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto) { return adjoints{where(x <= p, 0, g), no_gradient{}, no_gradient{}}; }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p, auto) {
+    return adjoints{where(x <= p, 0, g), no_gradient{}, no_gradient{}};
+  }
 };
 /// x where it is above the limit, else the replacement.
 template <Operand X>

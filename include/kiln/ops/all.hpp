@@ -24,7 +24,8 @@ namespace kiln {
 // clang-format off
 using all_ops = op_list<
     cast_op, clone_op, stop_gradient_op,
-    add_op, sub_op, mul_op, div_op, neg_op, square_op, sqrt_op, rsqrt_op, reciprocal_op, abs_op, pow_op, hypot_op, fmod_op, remainder_op,
+    add_op, sub_op, mul_op, div_op, neg_op, square_op, sqrt_op, rsqrt_op, reciprocal_op, abs_op, pow_op, hypot_op,
+    fmod_op, remainder_op,
     floor_op, ceil_op, round_op, trunc_op, sign_op,
     exp_op, exp2_op, expm1_op, sigmoid_op,
     log_op, log2_op, log10_op, log1p_op,
@@ -32,10 +33,13 @@ using all_ops = op_list<
     sinh_op, cosh_op, tanh_op, asinh_op, acosh_op, atanh_op,
     erf_op, erfc_op, polygamma_op, digamma_op, lgamma_op,
     eq_op, ne_op, lt_op, le_op, gt_op, ge_op, isnan_op, isinf_op, isfinite_op,
-    logical_and_op, logical_or_op, logical_xor_op, logical_not_op, bitwise_and_op, bitwise_or_op, bitwise_xor_op, left_shift_op, right_shift_op, bitwise_not_op,
+    logical_and_op, logical_or_op, logical_xor_op, logical_not_op, bitwise_and_op, bitwise_or_op, bitwise_xor_op,
+    left_shift_op, right_shift_op, bitwise_not_op,
     where_op,
     minimum_op, maximum_op, clamp_op, lerp_op,
-    relu_op, silu_op, gelu_op, gelu_tanh_op, mish_op, softsign_op, logsigmoid_op, tanhshrink_op, relu6_op, hardsigmoid_op, hardswish_op, selu_op, leaky_relu_op, elu_op, celu_op, softshrink_op, hardshrink_op, softplus_op, hardtanh_op, threshold_op,
+    relu_op, silu_op, gelu_op, gelu_tanh_op, mish_op, softsign_op, logsigmoid_op, tanhshrink_op, relu6_op,
+    hardsigmoid_op, hardswish_op, selu_op, leaky_relu_op, elu_op, celu_op, softshrink_op, hardshrink_op,
+    softplus_op, hardtanh_op, threshold_op,
     sum_op, prod_op, max_op, min_op, any_op, all_op,
     softmax_op, log_softmax_op, logsumexp_op, squared_deviation_op, layer_norm_op, rms_norm_op>;
 // clang-format on

@@ -105,8 +105,7 @@ struct pow_op : floating<2> {
   static constexpr auto value(auto a, auto b) { return pow(a, b); }
   // At a = 0 and b = 0 the plain formulas give 0 * inf; the limits are 0.
   static constexpr auto adjoint(auto g, auto y, auto a, auto b) {
-    return adjoints{where(b == 0, 0, g * (b * pow(a, b - 1))),
-                    where(logical_and(a == 0, b >= 0), 0, g * (y * log(a)))};
+    return adjoints{where(b == 0, 0, g * (b * pow(a, b - 1))), where(logical_and(a == 0, b >= 0), 0, g * (y * log(a)))};
   }
 };
 struct hypot_op : floating<2> {

@@ -16,11 +16,13 @@ namespace kiln {
 
 /// A tensor, a lazy expression or a symbol: something ops can be applied to.
 template <class X>
-concept Operand = requires { typename std::remove_cvref_t<X>::operand; };
+concept Operand = requires {
+  typename std::remove_cvref_t<X>::operand;
+};
 
 /// Operands and numbers, at least one of them an operand.
 template <class... X>
-concept Operands = (Operand<X> || ...) && ((Operand<X> || Number<X>) && ...);
+concept Operands = (Operand<X> || ...) && ((Operand<X> || Number<X>)&&...);
 
 /// Applies an op to operands; what that means is theirs: a symbol writes an instruction, an expression a lazy node.
 template <class Op, class... X>
@@ -52,7 +54,7 @@ template <int Arity>
 struct elementwise {
   static constexpr int arity = Arity;
   static constexpr bool composite = false, reduces = false;
-  static constexpr bool dear = false;  ///< costs more than keeping its value in cache does
+  static constexpr bool dear = false;            ///< costs more than keeping its value in cache does
   static constexpr std::string_view infix = {};  ///< the symbol of an operator, if the op is written as one
   static constexpr bool accepts(dtype) { return true; }
   static constexpr dtype common(dtype d) { return d; }

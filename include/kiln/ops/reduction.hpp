@@ -27,7 +27,9 @@ struct reduction_kind {
 };
 
 /// Integers and bool are summed and multiplied as int64, as in PyTorch.
-constexpr dtype accumulation_type(dtype d) { return is_floating(d) ? d : dtype::int64; }
+constexpr dtype accumulation_type(dtype d) {
+  return is_floating(d) ? d : dtype::int64;
+}
 
 struct sum_op : reduction_kind {
   static constexpr std::string_view name = "sum";
@@ -41,7 +43,9 @@ struct sum_op : reduction_kind {
   static constexpr auto adjoint(auto g, auto, auto) { return g; }
 };
 /// Writes the sum over the row on the tape.
-constexpr symbol row_sum(symbol x) { return apply<sum_op>(x); }
+constexpr symbol row_sum(symbol x) {
+  return apply<sum_op>(x);
+}
 
 struct prod_op : reduction_kind {
   static constexpr std::string_view name = "prod";
@@ -81,7 +85,9 @@ struct max_op : reduction_kind {
   static constexpr auto fold(auto v) { return reduce_max(v); }
   static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
 };
-constexpr symbol row_max(symbol x) { return apply<max_op>(x); }
+constexpr symbol row_max(symbol x) {
+  return apply<max_op>(x);
+}
 
 struct min_op : reduction_kind {
   static constexpr std::string_view name = "min";

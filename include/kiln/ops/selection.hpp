@@ -12,7 +12,9 @@ namespace kiln {
 struct minimum_op : arithmetic<2> {
   static constexpr std::string_view name = "minimum";
   static constexpr auto value(auto a, auto b) { return minimum(a, b); }
-  static constexpr auto adjoint(auto g, auto, auto a, auto b) { return adjoints{where(a == b, 0.5 * g, where(a < b, g, 0)), where(a == b, 0.5 * g, where(a < b, 0, g))}; }
+  static constexpr auto adjoint(auto g, auto, auto a, auto b) {
+    return adjoints{where(a == b, 0.5 * g, where(a < b, g, 0)), where(a == b, 0.5 * g, where(a < b, 0, g))};
+  }
 };
 /// The smaller of a and b; nan if either is. Equal values share the gradient.
 template <class A, class B>
@@ -24,7 +26,9 @@ constexpr auto minimum(A a, B b) {
 struct maximum_op : arithmetic<2> {
   static constexpr std::string_view name = "maximum";
   static constexpr auto value(auto a, auto b) { return maximum(a, b); }
-  static constexpr auto adjoint(auto g, auto, auto a, auto b) { return adjoints{where(a == b, 0.5 * g, where(a > b, g, 0)), where(a == b, 0.5 * g, where(a > b, 0, g))}; }
+  static constexpr auto adjoint(auto g, auto, auto a, auto b) {
+    return adjoints{where(a == b, 0.5 * g, where(a > b, g, 0)), where(a == b, 0.5 * g, where(a > b, 0, g))};
+  }
 };
 /// The larger of a and b; nan if either is. Equal values share the gradient.
 template <class A, class B>
@@ -39,7 +43,7 @@ struct clamp_op : arithmetic<3> {
   static constexpr auto value(auto x, auto low, auto high) { return minimum(maximum(x, low), high); }
   static constexpr auto adjoint(auto g, auto, auto x, auto low, auto high) {
     const auto below = logical_and(x < low, low < high), above = logical_or(x > high, low > high);
-    return adjoints{where(logical_or(x < low, x > high), 0, g), where(below, g, 0), where(above, g, 0)};
+    return adjoints{where(logical_or(x<low, x> high), 0, g), where(below, g, 0), where(above, g, 0)};
   }
 };
 /// x limited to [low, high]; nan stays nan; high wins where low > high. The gradient passes inside, bounds included.

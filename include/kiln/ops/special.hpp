@@ -31,7 +31,9 @@ constexpr auto erfc(X x) {
 struct polygamma_op : floating<2> {
   static constexpr std::string_view name = "polygamma";
   static constexpr auto value(auto n, auto x) { return polygamma(n, x); }
-  static constexpr auto adjoint(auto g, auto, auto n, auto x) { return adjoints{no_gradient{}, g * polygamma(n + 1, x)}; }
+  static constexpr auto adjoint(auto g, auto, auto n, auto x) {
+    return adjoints{no_gradient{}, g * polygamma(n + 1, x)};
+  }
 };
 /// The n-th derivative of digamma, n an integer from 0 to 170 (else nan); infinite at the poles.
 template <class N, class X>

@@ -23,34 +23,55 @@ struct op_list {
 namespace detail {
 
 template <class Op>
-concept HasAdjoint = requires { &Op::template adjoint<symbol, symbol, symbol>; } ||
-                     requires { &Op::template adjoint<symbol, symbol, symbol, symbol>; } ||
-                     requires { &Op::template adjoint<symbol, symbol, symbol, symbol, symbol>; };
+concept HasAdjoint = requires {
+  &Op::template adjoint<symbol, symbol, symbol>;
+}
+|| requires {
+  &Op::template adjoint<symbol, symbol, symbol, symbol>;
+}
+|| requires {
+  &Op::template adjoint<symbol, symbol, symbol, symbol, symbol>;
+};
 
 template <class Op>
 constexpr symbol expand_with(symbol a, symbol b, symbol c) {
-  if constexpr (Op::arity == 1) return Op::value(a);
-  else if constexpr (Op::arity == 2) return Op::value(a, b);
-  else return Op::value(a, b, c);
+  if constexpr (Op::arity == 1)
+    return Op::value(a);
+  else if constexpr (Op::arity == 2)
+    return Op::value(a, b);
+  else
+    return Op::value(a, b, c);
 }
 
-constexpr operand_gradients gather(symbol g) { return {g, {}, {}}; }
-constexpr operand_gradients gather(no_gradient) { return {}; }
+constexpr operand_gradients gather(symbol g) {
+  return {g, {}, {}};
+}
+constexpr operand_gradients gather(no_gradient) {
+  return {};
+}
 template <class A, class B, class C>
 constexpr operand_gradients gather(adjoints<A, B, C> all) {
   return {symbol(all.a), symbol(all.b), symbol(all.c)};
 }
 template <class Op>
 constexpr operand_gradients differentiate_with(symbol g, symbol y, symbol a, symbol b, symbol c) {
-  if constexpr (Op::arity == 1) return gather(Op::adjoint(g, y, a));
-  else if constexpr (Op::arity == 2) return gather(Op::adjoint(g, y, a, b));
-  else return gather(Op::adjoint(g, y, a, b, c));
+  if constexpr (Op::arity == 1)
+    return gather(Op::adjoint(g, y, a));
+  else if constexpr (Op::arity == 2)
+    return gather(Op::adjoint(g, y, a, b));
+  else
+    return gather(Op::adjoint(g, y, a, b, c));
 }
 
 template <class Op>
 constexpr op_rules rules_of() {
-  op_rules r{.code = opcode_of(Op::name), .name = Op::name, .infix = Op::infix, .arity = Op::arity,
-             .composite = Op::composite, .reduces = Op::reduces, .dear = Op::dear};
+  op_rules r{.code = opcode_of(Op::name),
+             .name = Op::name,
+             .infix = Op::infix,
+             .arity = Op::arity,
+             .composite = Op::composite,
+             .reduces = Op::reduces,
+             .dear = Op::dear};
   if constexpr (Op::composite) r.expand = &expand_with<Op>;
   if constexpr (HasAdjoint<Op>) {
     r.differentiate = &differentiate_with<Op>;
@@ -90,7 +111,7 @@ struct op_table<op_list<Ops...>> {
     }
     return at;
   }();
-  static constexpr rule_table table{rules.data(), places.data(), buckets,
+  static constexpr rule_table table{rules.data(),     places.data(),    buckets,
                                     opcode_of("add"), opcode_of("sum"), opcode_of("cast")};
 };
 

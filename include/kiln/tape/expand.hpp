@@ -23,7 +23,8 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
       program inner;
       auto stand_in = [&](int operand, int slot) -> symbol {
         if (operand < 0) return {};
-        return {&inner, inner.push({.code = opcode::leaf, .type = compute_type(into[operand].type),
+        return {&inner, inner.push({.code = opcode::leaf,
+                                    .type = compute_type(into[operand].type),
                                     .slot = static_cast<std::int16_t>(slot)})};
       };
       const symbol a = stand_in(now.a, 0), b = stand_in(now.b, 1), c = stand_in(now.c, 2);

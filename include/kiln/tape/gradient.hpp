@@ -25,8 +25,8 @@ class reverse_sweep {
     }
     const int root = value.results[0];
     const std::uint64_t per_row = level_at(root) == level::row ? 1 : 0;
-    adjoint_[root] = static_cast<std::int16_t>(
-        out_.push({.code = opcode::leaf, .type = stored, .slot = static_cast<std::int16_t>(slots), .literal = per_row}));
+    adjoint_[root] = static_cast<std::int16_t>(out_.push(
+        {.code = opcode::leaf, .type = stored, .slot = static_cast<std::int16_t>(slots), .literal = per_row}));
     for (int i = value.size() - 1; i >= 0; --i) visit(i, value[i]);
     for (int s = 0; s < slots; ++s) {
       int found = -1;
@@ -62,7 +62,9 @@ class reverse_sweep {
   }
   constexpr symbol operand(int i) { return i < 0 ? symbol{} : symbol{&out_, i}; }
   constexpr symbol cast_to(symbol x, dtype type) {
-    return x.type() == type ? x : symbol{&out_, out_.push({.code = ops_.cast, .type = type, .a = static_cast<std::int16_t>(x.id)})};
+    return x.type() == type
+               ? x
+               : symbol{&out_, out_.push({.code = ops_.cast, .type = type, .a = static_cast<std::int16_t>(x.id)})};
   }
   constexpr void accumulate(int into, symbol g, bool from_reduction) {
     if (into < 0 || !g.on) return;
@@ -72,8 +74,10 @@ class reverse_sweep {
       g.id = out_.push({.code = ops_.sum, .type = g.type(), .a = static_cast<std::int16_t>(g.id)});
     // A value may be used twice (x * x): add, never assign.
     adjoint_[into] = static_cast<std::int16_t>(
-        adjoint_[into] < 0 ? g.id
-                           : out_.push({.code = ops_.add, .type = g.type(), .a = adjoint_[into], .b = static_cast<std::int16_t>(g.id)}));
+        adjoint_[into] < 0
+            ? g.id
+            : out_.push(
+                  {.code = ops_.add, .type = g.type(), .a = adjoint_[into], .b = static_cast<std::int16_t>(g.id)}));
   }
   constexpr level level_at(int i) {
     for (; known_ <= i; ++known_) {
@@ -119,7 +123,9 @@ constexpr void gradient(const program& value, program& out, const rule_table& op
     if (i == root) {
       level* levels = new level[static_cast<std::size_t>(root) + 1];
       for (int k = 0; k <= root; ++k) levels[k] = level_of(sweep[k], levels, ops);
-      now = {.code = opcode::leaf, .type = stored, .slot = static_cast<std::int16_t>(slots + 1),
+      now = {.code = opcode::leaf,
+             .type = stored,
+             .slot = static_cast<std::int16_t>(slots + 1),
              .literal = levels[root] == level::row ? 1u : 0u};
       delete[] levels;
     } else {
@@ -129,7 +135,8 @@ constexpr void gradient(const program& value, program& out, const rule_table& op
     }
     place[i] = static_cast<std::int16_t>(read_back.push(now));
   }
-  for (int r = 0; r < sweep.result_count; ++r) read_back.add_result(sweep.results[r] < 0 ? -1 : place[sweep.results[r]]);
+  for (int r = 0; r < sweep.result_count; ++r)
+    read_back.add_result(sweep.results[r] < 0 ? -1 : place[sweep.results[r]]);
   delete[] place;
   program flat;
   expand(read_back, flat, ops, false);

@@ -25,7 +25,9 @@ constexpr opcode opcode_of(std::string_view op_name) {
   return static_cast<opcode>(hash | 0x80000000u);
 }
 
-constexpr bool is_op(opcode code) { return static_cast<std::uint32_t>(code) >= 0x80000000u; }
+constexpr bool is_op(opcode code) {
+  return static_cast<std::uint32_t>(code) >= 0x80000000u;
+}
 
 struct instruction {
   opcode code = opcode::none;

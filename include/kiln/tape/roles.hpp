@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // How a tape is cut into kernels. A tape without reductions is one kernel ("map"). A row program is one kernel per
 // pass over the row ("pass"); if its result is one value per row, the last one runs over the rows instead ("rows").
-// For each kernel, `roles` says of every instruction whether it is computed once, per element, read back, or not at all.
+// For each kernel, `roles` says of every instruction whether it is computed once, per element, read back, or not at
+// all.
 #pragma once
 
 #include <array>
@@ -56,7 +57,8 @@ namespace detail {
 
 template <int N>
 constexpr void mark(role_list<N>& out, const tape_view& t, const tape_facts<N>& f, const rule_table& ops,
-                    const std::array<std::int16_t, static_cast<std::size_t>(N)>& kept_since, kernel_kind kind, int pass, int i) {
+                    const std::array<std::int16_t, static_cast<std::size_t>(N)>& kept_since, kernel_kind kind, int pass,
+                    int i) {
   const std::size_t k = static_cast<std::size_t>(i);
   if (i < 0 || out[k] != role::none) return;
   const bool reduction = f.reduction[k] >= 0;
@@ -81,8 +83,8 @@ constexpr void mark(role_list<N>& out, const tape_view& t, const tape_facts<N>& 
 /// The roles in one kernel. `kept_since[i]` is the pass that keeps value i for later passes, or -1.
 template <int N>
 constexpr role_list<N> roles_in(const tape_view& t, const tape_facts<N>& f, const rule_table& ops,
-                                const std::array<std::int16_t, static_cast<std::size_t>(N)>& kept_since, kernel_kind kind, int pass,
-                                bool row_root) {
+                                const std::array<std::int16_t, static_cast<std::size_t>(N)>& kept_since,
+                                kernel_kind kind, int pass, bool row_root) {
   role_list<N> out{};
   const bool delivers = kind == kernel_kind::map || kind == kernel_kind::rows ||
                         (kind == kernel_kind::pass && pass == f.last_phase && !row_root);
@@ -97,8 +99,8 @@ constexpr role_list<N> roles_in(const tape_view& t, const tape_facts<N>& f, cons
 
 /// Dear values that several passes need are kept by the first: the pass that keeps value i, or -1.
 template <int N>
-constexpr std::array<std::int16_t, static_cast<std::size_t>(N)> kept_values(const tape_view& t, const tape_facts<N>& f, const rule_table& ops,
-                                                   bool row_root) {
+constexpr std::array<std::int16_t, static_cast<std::size_t>(N)> kept_values(const tape_view& t, const tape_facts<N>& f,
+                                                                            const rule_table& ops, bool row_root) {
   std::array<std::int16_t, static_cast<std::size_t>(N)> none{}, kept{};
   for (auto& k : none) k = -1;
   kept = none;

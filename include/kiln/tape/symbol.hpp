@@ -32,16 +32,21 @@ struct symbol {
 
 /// A constant of the type of `like`.
 constexpr symbol constant_like(symbol like, double value) {
-  return {like.on, like.on->push({.code = opcode::constant, .type = like.type(), .literal = literal_for(like.type(), value)})};
+  return {like.on,
+          like.on->push({.code = opcode::constant, .type = like.type(), .literal = literal_for(like.type(), value)})};
 }
 
 namespace detail {
-constexpr symbol as_symbol(symbol x, symbol) { return x; }
+constexpr symbol as_symbol(symbol x, symbol) {
+  return x;
+}
 template <Number S>
 constexpr symbol as_symbol(S x, symbol like) {
   return constant_like(like, static_cast<double>(x));
 }
-constexpr symbol first_symbol(symbol x, auto...) { return x; }
+constexpr symbol first_symbol(symbol x, auto...) {
+  return x;
+}
 template <Number S>
 constexpr symbol first_symbol(S, auto... rest) {
   return first_symbol(rest...);
@@ -51,16 +56,23 @@ constexpr symbol push(opcode code, dtype type, symbol a) {
   return {a.on, a.on->push({.code = code, .type = type, .a = static_cast<std::int16_t>(a.id)})};
 }
 constexpr symbol push(opcode code, dtype type, symbol a, symbol b) {
-  return {a.on, a.on->push({.code = code, .type = type, .a = static_cast<std::int16_t>(a.id), .b = static_cast<std::int16_t>(b.id)})};
+  return {
+      a.on,
+      a.on->push(
+          {.code = code, .type = type, .a = static_cast<std::int16_t>(a.id), .b = static_cast<std::int16_t>(b.id)})};
 }
 constexpr symbol push(opcode code, dtype type, symbol a, symbol b, symbol c) {
-  return {a.on, a.on->push({.code = code, .type = type, .a = static_cast<std::int16_t>(a.id), .b = static_cast<std::int16_t>(b.id), .c = static_cast<std::int16_t>(c.id)})};
+  return {a.on, a.on->push({.code = code,
+                            .type = type,
+                            .a = static_cast<std::int16_t>(a.id),
+                            .b = static_cast<std::int16_t>(b.id),
+                            .c = static_cast<std::int16_t>(c.id)})};
 }
 }  // namespace detail
 
 /// Anything an op can be applied to while a tape is written: at least one symbol, the rest symbols or numbers.
 template <class... X>
-concept Symbolic = (std::same_as<X, symbol> || ...) && ((std::same_as<X, symbol> || Number<X>) && ...);
+concept Symbolic = (std::same_as<X, symbol> || ...) && ((std::same_as<X, symbol> || Number<X>)&&...);
 
 /// Writes `Op(x...)` on the tape. The type of the result is the op's rule on the type of its operands.
 template <class Op, class... X>
@@ -69,10 +81,12 @@ constexpr symbol apply_op(op_tag<Op>, X... x) {
   const symbol like = detail::first_symbol(x...);
   // A condition is no model for the type of a constant beside it: where(c, g, 0).
   symbol model = like;
-  ((void)[&] {
-    if constexpr (std::same_as<X, symbol>)
-      if (model.type() == dtype::boolean) model = x;
-  }(), ...);
+  (
+      (void)[&] {
+        if constexpr (std::same_as<X, symbol>)
+          if (model.type() == dtype::boolean) model = x;
+      }(),
+      ...);
   return detail::push(opcode_of(Op::name), Op::result(model.type()), detail::as_symbol(x, model)...);
 }
 
