@@ -80,7 +80,8 @@ TEST_CASE("impossible sizes are errors") {
   CHECK_THROWS_AS(zeros({-1, 2}), shape_error);
   CHECK_THROWS_AS(empty({std::int64_t{1} << 31, std::int64_t{1} << 31, 8}), shape_error);
   CHECK_THROWS_AS(eye(-2), shape_error);
-  CHECK_THROWS_AS(dims::filled(max_rank + 1, 1), shape_error);
+  const volatile int too_many = max_rank + 1;  // a constant would make g++ 12 warn of the error that is tested
+  CHECK_THROWS_AS(empty(dims::filled(too_many, 1)), shape_error);
 }
 
 TEST_CASE("arange counts as NumPy does") {
