@@ -27,6 +27,15 @@ TEST_CASE("node: gradients of maps, leaves broadcast and placed in every way") {
   }
 }
 
+TEST_CASE("node: a leaf in many places of a long expression, in any length") {
+  for (std::int64_t n = 1; n <= 20; ++n) {
+    CAPTURE(n);
+    draw d(static_cast<std::uint32_t>(n));
+    const auto x = d.contiguous<double>({n}, 0.5, 1.5), y = d.contiguous<double>({n}, 0.5, 1.5);
+    CHECK(gradient_difference([](auto a, auto b) { return a * exp(b) + sin(a) * log(a) - tanh(a * b) / (a + sqrt(b)) + square(b) * cos(b - a); }, x, y) == "");
+  }
+}
+
 TEST_CASE("node: half types take and give gradients, mixed types each in their own") {
   draw d(3);
   auto a = d.contiguous<half>({7, 5});

@@ -392,7 +392,11 @@ class kernel {
       if constexpr (Kind == kernel_kind::map && work > small_work) {
         alignas(64) std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(t.result_count())> ends;
         (pad<I>(now, spread, i, left), ...);
-        ends_in(now, ends, i, left, results);
+        // Adding waits until the values are there: two results, gradients of one tensor, may lie in the same place.
+        for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r) {
+          now.add[r] = false;
+          if (now.out[r]) now.out[r] = ends[r].data();
+        }
         step<extent::mixed>(now, totals[0], 0, N, numbers{}, results);
         ends_out(s, ends, i, left, results);
       } else {
@@ -416,22 +420,16 @@ class kernel {
     }
   }
   template <class Ends, int... R>
-  [[gnu::always_inline]] static void ends_in(state& now, Ends& ends, std::int64_t i, std::int64_t left, std::integer_sequence<int, R...>) {
-    auto one = [&]<int K>(std::integral_constant<int, K>) {
-      constexpr std::size_t r = static_cast<std::size_t>(K);
-      using S = element_t<Program::stores[r]>;
-      if (!now.out[r]) return;
-      if (now.add[r]) store(reinterpret_cast<S*>(ends[r].data()), load_partial<N>(static_cast<const S*>(now.out[r]) + i, static_cast<int>(left)));
-      now.out[r] = ends[r].data();
-    };
-    (one(std::integral_constant<int, R>{}), ...);
-  }
-  template <class Ends, int... R>
   [[gnu::always_inline]] static void ends_out(const strip& s, const Ends& ends, std::int64_t i, std::int64_t left, std::integer_sequence<int, R...>) {
     auto one = [&]<int K>(std::integral_constant<int, K>) {
       constexpr std::size_t r = static_cast<std::size_t>(K);
       using S = element_t<Program::stores[r]>;
-      if (s.out[r]) store_partial(static_cast<S*>(s.out[r]) + i, load<N>(reinterpret_cast<const S*>(ends[r].data())), static_cast<int>(left));
+      if (!s.out[r]) return;
+      S* const p = static_cast<S*>(s.out[r]) + i;
+      auto value = load<N>(reinterpret_cast<const S*>(ends[r].data()));
+      if constexpr (!std::is_same_v<S, bool>)
+        if (s.add[r]) value = load_partial<N>(static_cast<const S*>(p), static_cast<int>(left)) + value;
+      store_partial(p, value, static_cast<int>(left));
     };
     (one(std::integral_constant<int, R>{}), ...);
   }
