@@ -109,6 +109,11 @@ TEST_CASE("sharing: a tensor and its own reduction are taken for one") {
   CHECK(value_formula(norm) == "(x0 - sum(x0) * n0) * rsqrt(sum((x0 - sum(x0) * n0) * (x0 - sum(x0) * n0)) * n2 + n3)");
 }
 
+TEST_CASE("sharing: the first tensor below a reduction is taken for the first of its type") {
+  CHECK(sharing_of(a * rsqrt(mean(square(a), -1, true))) == std::vector<int>{0, 0});
+  CHECK(sharing_of(a * sum(exp(a) * b, -1, true)) == std::vector<int>{0, 0, 2});
+}
+
 TEST_CASE("sharing: other leaves beside a reduction stay apart") {
   CHECK(sharing_of((a - mean(a, -1, true)) * b + c) == std::vector<int>{0, 0, 2, 3});
   CHECK(sharing_of(softmax(a) * b) == std::vector<int>{0, 1});
