@@ -68,6 +68,16 @@ TEST_CASE("backward: a gradient that is a strided view is used as it is") {
   CHECK(w.grad()(1, 0) == 20);
 }
 
+TEST_CASE("backward: a leaf's own gradient can be handed in") {
+  Tensor<float> w{{1, 2}, {3, 4}}, x{{5, 6}, {7, 8}};
+  w.requires_grad();
+  backward(sum(w * x));
+  backward(Tensor<float>(matmul(w, x)), w.grad());  // adds x x^T
+  CHECK(w.grad()(0, 0) == 5 + 25 + 36);
+  CHECK(w.grad()(1, 1) == 8 + 49 + 64);
+  CHECK(w.grad()(1, 0) == 7 + 35 + 48);
+}
+
 TEST_CASE("backward: a graph is freed unless it is to be retained") {
   auto w = leaf({1, 2, 3});
   const Tensor<float> loss = sum(w * w);

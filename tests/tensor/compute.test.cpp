@@ -113,6 +113,23 @@ TEST_CASE("compute: assignment reuses memory only if nobody else can see it") {
   CHECK(a.sizes() == dims{3, 3});
 }
 
+TEST_CASE("compute: values with gradients do not get lost in a part of a larger tensor") {
+  Tensor<float> w{1, 2, 3}, room{{0, 0, 0}, {0, 0, 0}};
+  w.requires_grad();
+  CHECK_THROWS_WITH_AS(room.select(0, 1).copy_(w), doctest::Contains("stack"), graph_error);
+  CHECK(room(1, 2) == 0);
+  {
+    const no_grad quiet;
+    room.select(0, 1).copy_(w);
+  }
+  CHECK(room(1, 2) == 3);
+  Tensor<float> part = room.select(0, 0);
+  room = Tensor<float>{0};
+  part += w;  // nobody else sees these elements
+  backward(part, Tensor<float>{1, 1, 1});
+  CHECK(w.grad()(2) == 1);
+}
+
 TEST_CASE("compute: in place and the graph") {
   Tensor<float> w{1, 2, 3}, v{4, 5, 6};
   w.requires_grad();

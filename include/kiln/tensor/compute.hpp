@@ -212,8 +212,8 @@ bool may_overwrite(const C& c, const tensor_state& target) {
 }
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
-/// the target's sizes and the target's elements each have a place of their own, graph_error if the target is a leaf that
-/// requires grad and the expression needs a gradient.
+/// the target's sizes and the target's elements each have a place of their own, graph_error if the expression needs a
+/// gradient and the target is a leaf that requires grad, or a part of a tensor that others hold.
 template <class E>
 void compute_in_place(const E& e, const ref<tensor_state>& target) {
   collected<E> c(e);
@@ -238,6 +238,10 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
       throw graph_error("in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
                         "use no_grad, or detach() the operands");
   }
+  if (recorded && !target->history && !target->memory.unique() &&
+      static_cast<std::size_t>(count(sizes)) * size_of(target->type) < target->memory->bytes)
+    throw graph_error(message("in place: the tensor of shape ", sizes, " is a part of a larger one, which would not know that its elements have "
+                              "gradients now: make the larger one with cat or stack, or use no_grad"));
   if (!may_overwrite<E>(c, *target)) {
     const ref<tensor_state> values = compute(e);
     ++target->memory->version;
