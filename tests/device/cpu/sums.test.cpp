@@ -72,3 +72,24 @@ TEST_CASE("sums: many small values beside a large one are not lost") {
   backward(Tensor<float>(x * number), ones);
   CHECK(number.grad().item() == doctest::Approx(1e8 + 999999).epsilon(2e-6));
 }
+
+TEST_CASE("sums: threads that come after the room was made have room too") {
+  cpu::set_num_threads(1);
+  cpu::compiled program;
+  const dtype stores = dtype::float32;
+  program.results = 1;
+  program.stores = &stores;
+  float total = 0.5f;
+  cpu::result_view out{&total, {0}, 4, dtype::float32, true};
+  cpu::task job{.program = &program, .domain = {4000}, .out = &out};
+  cpu::result_sums sums(job);
+  CHECK(sums.any());
+  sums.prepare(job);
+  cpu::set_num_threads(4);
+  cpu::parallel_for(4000, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) sums.add_number(0, static_cast<double>(i), 0);
+  });
+  sums.deliver();
+  CHECK(total == 0.5f + 3999 * 2000);
+  cpu::set_num_threads(2);
+}

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include <kiln/device/cpu/staging.hpp>
@@ -84,7 +86,7 @@ class result_sums {
         if (y.strides[i] == 0) narrow |= job.domain[i] != 1;
         else size *= job.domain[i];
       }
-      if (narrow) wide_.push_back({r, size, {}});
+      if (narrow) wide_.push_back({r, size, {}, {}});
     }
   }
   bool any() const { return !wide_.empty(); }
@@ -120,6 +122,7 @@ class result_sums {
           double total = y.add ? static_cast<double>(static_cast<compute_t<T>>(out[i])) : 0.0;
           for (const auto& part : w.per_thread)
             if (!part.empty()) total += part[static_cast<std::size_t>(i)];
+          for (const auto& [thread, part] : w.late) total += part[static_cast<std::size_t>(i)];
           out[i] = static_cast<T>(static_cast<compute_t<T>>(total));
         }
       });
@@ -131,6 +134,7 @@ class result_sums {
     int result;
     std::int64_t size;
     std::vector<std::vector<double>> per_thread;
+    std::map<int, std::vector<double>> late;  ///< of threads that set_num_threads() added after `prepare`
   };
   const wide_result* find(int r) const {
     for (const auto& w : wide_)
@@ -140,14 +144,20 @@ class result_sums {
   double* room(int r) {
     for (auto& w : wide_)
       if (w.result == r) {
-        auto& mine = w.per_thread[static_cast<std::size_t>(thread_index())];
-        if (mine.empty()) mine.assign(static_cast<std::size_t>(w.size), 0.0);
+        const std::size_t me = static_cast<std::size_t>(thread_index()), size = static_cast<std::size_t>(w.size);
+        if (me >= w.per_thread.size()) {
+          const std::lock_guard lock(late_);
+          return w.late.try_emplace(thread_index(), size, 0.0).first->second.data();
+        }
+        auto& mine = w.per_thread[me];
+        if (mine.empty()) mine.assign(size, 0.0);
         return mine.data();
       }
     return nullptr;
   }
   task& job_;
   std::vector<wide_result> wide_;
+  std::mutex late_;
 };
 
 }  // namespace kiln::cpu
