@@ -172,7 +172,8 @@ TEST_CASE("backward: 20,000 nodes deep, walked and taken apart without recursion
 }
 
 TEST_CASE("backward: 10,000 training steps take no more memory than 100") {
-  Tensor<float> w1(new_tensor(dtype::float32, {4, 8})), b1(new_tensor(dtype::float32, {8})), w2(new_tensor(dtype::float32, {8, 1}));
+  Tensor<float> w1(new_tensor(dtype::float32, {4, 8})), b1(new_tensor(dtype::float32, {8})),
+      w2(new_tensor(dtype::float32, {8, 1}));
   Tensor<float> x(new_tensor(dtype::float32, {16, 4})), t(new_tensor(dtype::float32, {16, 1}));
   int k = 0;
   for (auto* p : {&w1, &b1, &w2, &x, &t})

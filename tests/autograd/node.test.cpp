@@ -23,7 +23,8 @@ TEST_CASE("node: gradients of maps, leaves broadcast and placed in every way") {
     CAPTURE(a.sizes());
     CAPTURE(b.sizes());
     CAPTURE(c.sizes());
-    CHECK(gradient_difference([](auto x, auto y, auto z) { return x * y + sin(z) * x - 0.5 * tanh(y * z); }, a, b, c) == "");
+    CHECK(gradient_difference([](auto x, auto y, auto z) { return x * y + sin(z) * x - 0.5 * tanh(y * z); }, a, b, c) ==
+          "");
   }
 }
 
@@ -32,7 +33,11 @@ TEST_CASE("node: a leaf in many places of a long expression, in any length") {
     CAPTURE(n);
     draw d(static_cast<std::uint32_t>(n));
     const auto x = d.contiguous<double>({n}, 0.5, 1.5), y = d.contiguous<double>({n}, 0.5, 1.5);
-    CHECK(gradient_difference([](auto a, auto b) { return a * exp(b) + sin(a) * log(a) - tanh(a * b) / (a + sqrt(b)) + square(b) * cos(b - a); }, x, y) == "");
+    CHECK(gradient_difference(
+              [](auto a, auto b) {
+                return a * exp(b) + sin(a) * log(a) - tanh(a * b) / (a + sqrt(b)) + square(b) * cos(b - a);
+              },
+              x, y) == "");
   }
 }
 
@@ -51,13 +56,15 @@ TEST_CASE("node: half types take and give gradients, mixed types each in their o
     for (int j = 0; j < 5; ++j) {
       const double t = std::tanh(static_cast<double>(static_cast<float>(a(i, j))));
       sum += 0.5 * t;
-      CHECK(static_cast<float>(a.grad()(i, j)) == doctest::Approx(0.5 * (1 - t * t) * static_cast<float>(c(i, 0))).epsilon(2e-3));
+      CHECK(static_cast<float>(a.grad()(i, j)) ==
+            doctest::Approx(0.5 * (1 - t * t) * static_cast<float>(c(i, 0))).epsilon(2e-3));
     }
     CHECK(static_cast<float>(c.grad()(i, 0)) == doctest::Approx(sum).epsilon(2e-3));
   }
   a.zero_grad();
   backward(Tensor<half>(exp(a)), g);  // its rule reads the result, which is stored as half
-  CHECK(static_cast<float>(a.grad()(2, 3)) == doctest::Approx(0.5 * std::exp(static_cast<float>(a(2, 3)))).epsilon(3e-3));
+  CHECK(static_cast<float>(a.grad()(2, 3)) ==
+        doctest::Approx(0.5 * std::exp(static_cast<float>(a(2, 3)))).epsilon(3e-3));
   a.zero_grad();
   backward(sum(a * b * z));
   for (int j = 0; j < 5; ++j) {

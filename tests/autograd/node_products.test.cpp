@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Gradients of products: operands of any rank, batches that broadcast, alone and inside expressions, against differences.
+// Gradients of products: operands of any rank, batches that broadcast, alone and inside expressions, against
+// differences.
 #include <doctest/doctest.h>
 
 #include <kiln/autograd/backward.hpp>
@@ -18,9 +19,19 @@ TEST_CASE("node: gradients of products with broadcast batches, 1-D and transpose
   struct pair {
     lengths a, b;
   };
-  const pair shapes[] = {{{3}, {3}},          {{3}, {3, 4}},          {{4, 3}, {3}},       {{4, 3}, {3, 2}},    {{2, 4, 3}, {3, 2}},
-                         {{4, 3}, {2, 3, 5}}, {{2, 1, 4, 3}, {5, 3, 2}}, {{5, 2, 3}, {1, 3, 4}}, {{2, 4, 3}, {3}}, {{3}, {2, 3, 4}},
-                         {{0, 3}, {3, 2}},    {{2, 0}, {0, 3}},       {{2, 2, 3}, {1, 2, 3, 2}}};
+  const pair shapes[] = {{{3}, {3}},
+                         {{3}, {3, 4}},
+                         {{4, 3}, {3}},
+                         {{4, 3}, {3, 2}},
+                         {{2, 4, 3}, {3, 2}},
+                         {{4, 3}, {2, 3, 5}},
+                         {{2, 1, 4, 3}, {5, 3, 2}},
+                         {{5, 2, 3}, {1, 3, 4}},
+                         {{2, 4, 3}, {3}},
+                         {{3}, {2, 3, 4}},
+                         {{0, 3}, {3, 2}},
+                         {{2, 0}, {0, 3}},
+                         {{2, 2, 3}, {1, 2, 3, 2}}};
   std::uint32_t seed = 0;
   for (const auto& p : shapes)
     for (int round = 0; round < 3; ++round) {
@@ -30,17 +41,22 @@ TEST_CASE("node: gradients of products with broadcast batches, 1-D and transpose
       CAPTURE(dims(std::span<const std::int64_t>(p.b)));
       const auto a = d.tensor<double>(p.a), b = d.tensor<double>(p.b), c = d.tensor<double>({});
       CHECK(gradient_difference([](auto x, auto y) { return matmul(x, y); }, a, b) == "");
-      CHECK(gradient_difference([](auto x, auto y, auto z) { return tanh(0.3 * matmul(x, y) * z) + z; }, a, b, c) == "");
+      CHECK(gradient_difference([](auto x, auto y, auto z) { return tanh(0.3 * matmul(x, y) * z) + z; }, a, b, c) ==
+            "");
       CHECK(gradient_difference([](auto x, auto y) { return sum(square(matmul(x, y))); }, a, b) == "");
     }
 }
 
 TEST_CASE("node: two products of one type in a row program are not taken for one") {
   draw d(7);
-  const auto a = d.contiguous<double>({6, 5}), b = d.contiguous<double>({5, 4}), c = d.contiguous<double>({6, 5}), e = d.contiguous<double>({5, 4});
-  CHECK(gradient_difference([](auto p, auto q, auto r, auto s) { return matmul(p, q) - mean(matmul(r, s), -1, true); }, a, b, c, e) == "");
-  CHECK(gradient_difference([](auto p, auto q) {
-          auto z = matmul(p, q);
-          return z - mean(z, -1, true);
-        }, a, b) == "");
+  const auto a = d.contiguous<double>({6, 5}), b = d.contiguous<double>({5, 4}), c = d.contiguous<double>({6, 5}),
+             e = d.contiguous<double>({5, 4});
+  CHECK(gradient_difference([](auto p, auto q, auto r, auto s) { return matmul(p, q) - mean(matmul(r, s), -1, true); },
+                            a, b, c, e) == "");
+  CHECK(gradient_difference(
+            [](auto p, auto q) {
+              auto z = matmul(p, q);
+              return z - mean(z, -1, true);
+            },
+            a, b) == "");
 }

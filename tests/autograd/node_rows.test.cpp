@@ -26,7 +26,8 @@ TEST_CASE("node: gradients of reductions over any axes, with expressions below a
     CAPTURE(b.sizes());
     CAPTURE(mask);
     CAPTURE(keep);
-    CHECK(gradient_difference([&](auto x, auto y) { return 3.0 * exp(-0.1 * mean(x * y * x, over, keep)); }, a, b) == "");
+    CHECK(gradient_difference([&](auto x, auto y) { return 3.0 * exp(-0.1 * mean(x * y * x, over, keep)); }, a, b) ==
+          "");
     CHECK(gradient_difference([&](auto x) { return prod(x + 3.0, over, keep); }, a) == "");
     CHECK(gradient_difference([&](auto x, auto y) { return max(x + 0.0 * y, over, keep); }, a, b) == "");
     CHECK(gradient_difference([&](auto x, auto y) { return logsumexp(x - y, over, keep); }, a, b) == "");
@@ -44,14 +45,18 @@ TEST_CASE("node: gradients where a row program must be split, and where it need 
     const auto x = d.tensor<double>({m, n}), y = d.tensor<double>({m, n}), row = d.tensor<double>({n});
     const auto number = d.tensor<double>({});
     CHECK(gradient_difference([](auto a, auto b) { return a - mean(b, -1, true); }, x, y) == "");
-    CHECK(gradient_difference([](auto a, auto b, auto r) { return softmax(a * r, 0) * softmax(b, 1) + sum(a, 0); }, x, y, row) == "");
+    CHECK(gradient_difference([](auto a, auto b, auto r) { return softmax(a * r, 0) * softmax(b, 1) + sum(a, 0); }, x,
+                              y, row) == "");
     CHECK(gradient_difference([](auto a, auto b) { return sum(a) / (10.0 + sum(b * b)) + max(a); }, x, y) == "");
-    CHECK(gradient_difference([](auto a, auto c, auto r) { return sum((a - mean(a, -1, true)) * c * r, -1); }, x, number, row) == "");
+    CHECK(gradient_difference([](auto a, auto c, auto r) { return sum((a - mean(a, -1, true)) * c * r, -1); }, x,
+                              number, row) == "");
     CHECK(gradient_difference([](auto a, auto c) { return c * sum(square(softmax(a, -1)), -1); }, x, number) == "");
-    CHECK(gradient_difference([](auto a, auto r) {
-            auto e = a - mean(a, -1, true);
-            return e * rsqrt(mean(square(e), -1, true) + 0.1) * r;
-          }, x, row) == "");
+    CHECK(gradient_difference(
+              [](auto a, auto r) {
+                auto e = a - mean(a, -1, true);
+                return e * rsqrt(mean(square(e), -1, true) + 0.1) * r;
+              },
+              x, row) == "");
   }
 }
 
@@ -69,11 +74,14 @@ TEST_CASE("node: gradients past the size of one strip, one row, one thread") {
       for (int i = 0; i < 3; ++i) {
         std::vector<double> p(static_cast<std::size_t>(n));
         double sum = 0, dot = 0, want_column = 0;
-        for (std::int64_t j = 0; j < n; ++j) sum += p[static_cast<std::size_t>(j)] = std::exp(double(x(i, j)) * double(column(i, 0)));
-        for (std::int64_t j = 0; j < n; ++j) dot += (p[static_cast<std::size_t>(j)] /= sum) * double(g(i, j)) * double(row(j));
+        for (std::int64_t j = 0; j < n; ++j)
+          sum += p[static_cast<std::size_t>(j)] = std::exp(double(x(i, j)) * double(column(i, 0)));
+        for (std::int64_t j = 0; j < n; ++j)
+          dot += (p[static_cast<std::size_t>(j)] /= sum) * double(g(i, j)) * double(row(j));
         for (std::int64_t j = 0; j < n; ++j) {
           const double want = p[static_cast<std::size_t>(j)] * (double(g(i, j)) * double(row(j)) - dot);
-          worst = std::max(worst, std::abs(double(x.grad()(i, j)) - want * double(column(i, 0))) / p[static_cast<std::size_t>(j)]);
+          worst = std::max(
+              worst, std::abs(double(x.grad()(i, j)) - want * double(column(i, 0))) / p[static_cast<std::size_t>(j)]);
           want_column += want * double(x(i, j));
         }
         worst_column = std::max(worst_column, std::abs(double(column.grad()(i, 0)) - want_column));

@@ -23,7 +23,8 @@ inline std::string difference(const naive& got, const naive& want, double relati
     if (!same_or_close(got.values[i], want.values[i], relative, absolute)) {
       std::ostringstream text;
       text.precision(17);
-      text << "element " << i << " of " << dims_of(want.shape) << ": " << got.values[i] << ", expected " << want.values[i];
+      text << "element " << i << " of " << dims_of(want.shape) << ": " << got.values[i] << ", expected "
+           << want.values[i];
       return text.str();
     }
   return {};
@@ -34,7 +35,9 @@ std::string difference(const kiln::Tensor<T>& got, const naive& want, double rel
 }
 
 /// The sum of f(inputs...) with fixed uneven weights, as a number: what gradients are taken of.
-inline double weight(std::size_t i) { return 0.3 + 0.7 * std::sin(1.0 + 2.0 * static_cast<double>(i)); }
+inline double weight(std::size_t i) {
+  return 0.3 + 0.7 * std::sin(1.0 + 2.0 * static_cast<double>(i));
+}
 
 /// Gradients of `f` for each input (which must be double) against central differences of its values.
 template <class F, class... In>

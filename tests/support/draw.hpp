@@ -19,9 +19,12 @@ namespace test {
 /// The poison around the elements of a drawn tensor: a quiet nan, or a number that no draw gives.
 template <class T>
 T poison() {
-  if constexpr (std::is_same_v<T, bool>) return true;
-  else if constexpr (std::is_integral_v<T>) return T(113);
-  else return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  if constexpr (std::is_same_v<T, bool>)
+    return true;
+  else if constexpr (std::is_integral_v<T>)
+    return T(113);
+  else
+    return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
 }
 
 /// The axes of a mask, as a caller would list them; those of odd number counted from the end.
@@ -30,13 +33,20 @@ inline kiln::axes axes_in(std::uint32_t mask, std::size_t rank) {
   for (std::size_t i = 0; i < rank; ++i)
     if (has(mask, i)) list.push_back(static_cast<std::int64_t>(i) - (i % 2 ? static_cast<std::int64_t>(rank) : 0));
   switch (list.size()) {
-    case 0: return kiln::axes(std::initializer_list<std::int64_t>{});
-    case 1: return kiln::axes(list[0]);
-    case 2: return kiln::axes({list[1], list[0]});
-    case 3: return kiln::axes({list[0], list[2], list[1]});
-    case 4: return kiln::axes({list[0], list[1], list[2], list[3]});
-    case 5: return kiln::axes({list[0], list[1], list[2], list[3], list[4]});
-    default: return kiln::axes({list[0], list[1], list[2], list[3], list[4], list[5]});
+    case 0:
+      return kiln::axes(std::initializer_list<std::int64_t>{});
+    case 1:
+      return kiln::axes(list[0]);
+    case 2:
+      return kiln::axes({list[1], list[0]});
+    case 3:
+      return kiln::axes({list[0], list[2], list[1]});
+    case 4:
+      return kiln::axes({list[0], list[1], list[2], list[3]});
+    case 5:
+      return kiln::axes({list[0], list[1], list[2], list[3], list[4]});
+    default:
+      return kiln::axes({list[0], list[1], list[2], list[3], list[4], list[5]});
   }
 }
 
@@ -76,10 +86,14 @@ class draw {
 
   template <class T>
   T value(double low = -2, double high = 2) {
-    if constexpr (std::is_same_v<T, bool>) return chance(2);
-    else if constexpr (std::is_unsigned_v<T>) return static_cast<T>(integer(0, 20));
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(integer(-10, 10));
-    else return static_cast<T>(static_cast<kiln::compute_t<T>>(real(low, high)));
+    if constexpr (std::is_same_v<T, bool>)
+      return chance(2);
+    else if constexpr (std::is_unsigned_v<T>)
+      return static_cast<T>(integer(0, 20));
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(integer(-10, 10));
+    else
+      return static_cast<T>(static_cast<kiln::compute_t<T>>(real(low, high)));
   }
 
   /// Elements anywhere in a bigger piece of memory.
@@ -111,8 +125,10 @@ class draw {
   kiln::Tensor<T> place(const lengths& s) {
     std::vector<int> order(s.size());
     std::iota(order.begin(), order.end(), 0);
-    if (chance(2)) std::shuffle(order.begin(), order.end(), engine_);
-    else if (chance(2)) std::reverse(order.begin(), order.end());
+    if (chance(2))
+      std::shuffle(order.begin(), order.end(), engine_);
+    else if (chance(2))
+      std::reverse(order.begin(), order.end());
     kiln::dims strides = dims_of(s);
     std::int64_t step = chance(3) ? integer(2, 3) : 1;
     for (int axis : order) {

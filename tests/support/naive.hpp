@@ -15,8 +15,12 @@ namespace test {
 
 using lengths = std::vector<std::int64_t>;
 
-inline lengths sizes_of(const kiln::dims& d) { return {d.begin(), d.end()}; }
-inline kiln::dims dims_of(const lengths& s) { return kiln::dims(std::span<const std::int64_t>(s)); }
+inline lengths sizes_of(const kiln::dims& d) {
+  return {d.begin(), d.end()};
+}
+inline kiln::dims dims_of(const lengths& s) {
+  return kiln::dims(std::span<const std::int64_t>(s));
+}
 
 inline std::int64_t elements(const lengths& s) {
   std::int64_t n = 1;
@@ -45,7 +49,8 @@ struct naive {
   std::vector<double> values;
 
   naive() = default;
-  explicit naive(lengths s, double fill = 0) : shape(std::move(s)), values(static_cast<std::size_t>(elements(shape)), fill) {}
+  explicit naive(lengths s, double fill = 0)
+      : shape(std::move(s)), values(static_cast<std::size_t>(elements(shape)), fill) {}
 
   template <class T>
   static naive of(const kiln::Tensor<T>& t) {
@@ -88,7 +93,9 @@ naive map(F f, const N&... n) {
   return out;
 }
 
-inline bool has(std::uint32_t mask, std::size_t axis) { return (mask >> axis & 1) != 0; }
+inline bool has(std::uint32_t mask, std::size_t axis) {
+  return (mask >> axis & 1) != 0;
+}
 
 /// For each position of the axes outside `mask`: the elements along those inside it, in row-major order.
 inline std::vector<std::vector<double>> rows_of(const naive& x, std::uint32_t mask) {
@@ -112,8 +119,10 @@ using row_map = std::function<std::vector<double>(const std::vector<double>&)>;
 inline naive reduce(const fold& f, const naive& x, std::uint32_t mask, bool keepdim) {
   lengths shape;
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    if (!has(mask, i)) shape.push_back(x.shape[i]);
-    else if (keepdim) shape.push_back(1);
+    if (!has(mask, i))
+      shape.push_back(x.shape[i]);
+    else if (keepdim)
+      shape.push_back(1);
   }
   naive out(shape);
   const auto rows = rows_of(x, mask);

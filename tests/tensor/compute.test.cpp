@@ -24,7 +24,8 @@ TEST_CASE("compute: in place with operands placed in every way, itself and its o
     CAPTURE(a.sizes());
     CAPTURE(a.strides());
     CAPTURE(b.sizes());
-    naive want = test::map([](double x, double y) { return static_cast<float>(x * y + x); }, naive::of(a), naive::of(b));
+    naive want =
+        test::map([](double x, double y) { return static_cast<float>(x * y + x); }, naive::of(a), naive::of(b));
     float* const before = a.data();
     a += a * b;
     CHECK(a.data() == before);
@@ -47,7 +48,8 @@ TEST_CASE("compute: overlapping slices of one tensor are read before they are wr
     a.slice(0, 1).copy_(a.slice(0, 0, n - 1));
     CHECK(a(0) == static_cast<float>(before.values[0]));
     bool right = true;
-    for (std::int64_t i = 1; i < n; ++i) right &= a(i) == static_cast<float>(before.values[static_cast<std::size_t>(i - 1)]);
+    for (std::int64_t i = 1; i < n; ++i)
+      right &= a(i) == static_cast<float>(before.values[static_cast<std::size_t>(i - 1)]);
     CHECK(right);
   }
 }

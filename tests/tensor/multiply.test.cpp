@@ -13,7 +13,9 @@ using detail::matrix_stack;
 
 namespace {
 
-matrix_stack stack_of(const dims& sizes, bool left) { return detail::as_matrices(*new_state(dtype::float64, sizes, contiguous_strides(sizes)), left); }
+matrix_stack stack_of(const dims& sizes, bool left) {
+  return detail::as_matrices(*new_state(dtype::float64, sizes, contiguous_strides(sizes)), left);
+}
 
 }  // namespace
 
@@ -43,23 +45,29 @@ TEST_CASE("multiply: batches that the result lacks are added up, onto what is th
   out.batch = {0};
   out.batch_strides = {1};
   double untouched = 7;
-  detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), out, &untouched, false);
+  detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), out, &untouched,
+                           false);
   CHECK(untouched == 7);
   matrix_stack sum;  // over no batches at all: zero
-  detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched, false);
+  detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
+                           false);
   CHECK(untouched == 0);
 }
 
 TEST_CASE("multiply: every element of every batch is in one finished block") {
-  const auto a = new_tensor(dtype::float32, {2, 1, 40, 3}), b = new_tensor(dtype::float32, {5, 3, 70}), out = new_tensor(dtype::float32, {2, 5, 40, 70});
+  const auto a = new_tensor(dtype::float32, {2, 1, 40, 3}), b = new_tensor(dtype::float32, {5, 3, 70}),
+             out = new_tensor(dtype::float32, {2, 5, 40, 70});
   for (auto* t : {&a, &b}) std::fill_n(static_cast<float*>((*t)->data), count((*t)->sizes), 1.0f);
   cpu::set_num_threads(1);
   std::vector<int> times(2 * 5 * 40 * 70, 0);
-  detail::multiply_tensors<float>(*a, *b, *out, {[](void* object, std::int64_t batch, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-                                    auto& seen = *static_cast<std::vector<int>*>(object);
-                                    for (std::int64_t r = r0; r < r1; ++r)
-                                      for (std::int64_t c = c0; c < c1; ++c) ++seen[static_cast<std::size_t>((batch * 40 + r) * 70 + c)];
-                                  }, &times});
+  detail::multiply_tensors<float>(
+      *a, *b, *out,
+      {[](void* object, std::int64_t batch, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+         auto& seen = *static_cast<std::vector<int>*>(object);
+         for (std::int64_t r = r0; r < r1; ++r)
+           for (std::int64_t c = c0; c < c1; ++c) ++seen[static_cast<std::size_t>((batch * 40 + r) * 70 + c)];
+       },
+       &times});
   CHECK(times == std::vector<int>(times.size(), 1));
   bool right = true;
   for (std::int64_t i = 0; i < count(out->sizes); ++i) right &= static_cast<float*>(out->data)[i] == 3;

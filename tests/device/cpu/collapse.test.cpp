@@ -65,7 +65,9 @@ TEST_CASE("collapse: contiguous axes become one, axes of size 1 go") {
 
 TEST_CASE("collapse: random axes, joined and reordered, visit the same elements") {
   std::mt19937 engine(1);
-  const auto integer = [&](int low, int high) { return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1)); };
+  const auto integer = [&](int low, int high) {
+    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+  };
   for (int round = 0; round < 300; ++round) {
     CAPTURE(round);
     dims domain, a, b;

@@ -25,7 +25,8 @@ using sum_kernel = cpu::kernel<sum_program, kernel_kind::pass, 0>;
 TEST_CASE("kernel: every count, with single values in any place, writes count elements and no more") {
   std::vector<float> a(300), b(300), out(400);
   std::vector<std::int32_t> c(300);
-  for (std::size_t i = 0; i < 300; ++i) a[i] = static_cast<float>(i) + 1, b[i] = 2.0f - static_cast<float>(i), c[i] = static_cast<std::int32_t>(7 * i);
+  for (std::size_t i = 0; i < 300; ++i)
+    a[i] = static_cast<float>(i) + 1, b[i] = 2.0f - static_cast<float>(i), c[i] = static_cast<std::int32_t>(7 * i);
   for (std::int64_t n = 0; n <= 300; ++n)
     for (unsigned single = 0; single < 8; ++single)
       for (const bool add : {false, true}) {
@@ -40,7 +41,9 @@ TEST_CASE("kernel: every count, with single values in any place, writes count el
         bool right = true;
         for (std::size_t i = 0; i < 400; ++i) {
           const std::size_t p = step[0] ? i : 0, q = step[1] ? i : 0, r = step[2] ? i : 0;
-          right &= out[i] == (static_cast<std::int64_t>(i) >= n ? 5.0f : a[p] * b[q] + static_cast<float>(c[r]) + (add ? 5.0f : 0.0f));
+          right &=
+              out[i] ==
+              (static_cast<std::int64_t>(i) >= n ? 5.0f : a[p] * b[q] + static_cast<float>(c[r]) + (add ? 5.0f : 0.0f));
         }
         REQUIRE(right);
       }
@@ -51,7 +54,8 @@ TEST_CASE("kernel: a pass adds to what earlier strips gave, and two parts join")
   for (std::size_t i = 0; i < 200; ++i) a[i] = static_cast<float>(i % 13), b[i] = static_cast<float>(i % 5) - 2;
   for (std::int64_t n = 0; n <= 200; ++n) {
     double want = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) want += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+      want += static_cast<double>(a[i]) * static_cast<double>(b[i]);
     const void* in[] = {a.data(), b.data()};
     const std::int64_t step[] = {1, 1};
     std::uint64_t total = cpu::to_bits(10.0);

@@ -28,8 +28,10 @@ TEST_CASE("map: random shapes, broadcasts and layouts, from one element to past 
     CAPTURE(b.strides());
     CAPTURE(c.sizes());
     CAPTURE(c.strides());
-    // Rounded as the kernel may round it, with or without fused multiply-add: compare within an ulp of the largest term.
-    const naive want = test::map([](double x, double y, double z) { return std::max(x * y + z, 0.0) - 0.5 * x; }, naive::of(a), naive::of(b), naive::of(c));
+    // Rounded as the kernel may round it, with or without fused multiply-add: compare within an ulp of the largest
+    // term.
+    const naive want = test::map([](double x, double y, double z) { return std::max(x * y + z, 0.0) - 0.5 * x; },
+                                 naive::of(a), naive::of(b), naive::of(c));
     CHECK(difference(Tensor<float>(maximum(b * a + c, 0.0f) - 0.5f * a), want, 1e-6, 1e-6) == "");
   }
 }
@@ -47,30 +49,46 @@ TEST_CASE("map: types mix, and each is computed and stored as its own") {
     const auto h = d.tensor<half>(d.narrower(s));
     const auto k = d.tensor<bfloat16>(s);
     const auto u = d.tensor<std::uint8_t>(s);
-    const naive nf = naive::of(f), ng = naive::of(g), ni = naive::of(i), nl = naive::of(l), nb = naive::of(b), nh = naive::of(h), nk = naive::of(k),
-                nu = naive::of(u);
-    CHECK(difference(Tensor<double>(where(b, g * i, f)), test::map([](double c, double x, double y, double z) { return c != 0 ? x * y : z; }, nb, ng, ni, nf), 1e-15) == "");
-    CHECK(difference(Tensor<bool>(i * l > u), test::map([](double x, double y, double z) { return x * y > z; }, ni, nl, nu)) == "");
-    CHECK(difference(Tensor<float>(h * k + f), test::map([](double x, double y, double z) { return x * y + z; }, nh, nk, nf), 1e-6, 1e-6) == "");
-    CHECK(difference(Tensor<half>(h * h - 0.5f), test::map([](double x, double) { return static_cast<float>(half(static_cast<float>(x * x - 0.5))); }, nh, nh), 0) == "");
-    CHECK(difference(Tensor<std::int32_t>(cast<std::int32_t>(g * 1.75)), test::map([](double x) { return std::trunc(x * 1.75); }, ng)) == "");
+    const naive nf = naive::of(f), ng = naive::of(g), ni = naive::of(i), nl = naive::of(l), nb = naive::of(b),
+                nh = naive::of(h), nk = naive::of(k), nu = naive::of(u);
+    CHECK(
+        difference(Tensor<double>(where(b, g * i, f)),
+                   test::map([](double c, double x, double y, double z) { return c != 0 ? x * y : z; }, nb, ng, ni, nf),
+                   1e-15) == "");
+    CHECK(difference(Tensor<bool>(i * l > u),
+                     test::map([](double x, double y, double z) { return x * y > z; }, ni, nl, nu)) == "");
+    CHECK(difference(Tensor<float>(h * k + f),
+                     test::map([](double x, double y, double z) { return x * y + z; }, nh, nk, nf), 1e-6, 1e-6) == "");
+    CHECK(
+        difference(Tensor<half>(h * h - 0.5f),
+                   test::map([](double x, double) { return static_cast<float>(half(static_cast<float>(x * x - 0.5))); },
+                             nh, nh),
+                   0) == "");
+    CHECK(difference(Tensor<std::int32_t>(cast<std::int32_t>(g * 1.75)),
+                     test::map([](double x) { return std::trunc(x * 1.75); }, ng)) == "");
     CHECK(difference(Tensor<std::uint8_t>(maximum(u, u) + u), test::map([](double x) { return 2 * x; }, nu)) == "");
-    CHECK(difference(Tensor<std::int64_t>(where(!b, l, i)), test::map([](double c, double x, double y) { return c != 0 ? y : x; }, nb, nl, ni)) == "");
+    CHECK(difference(Tensor<std::int64_t>(where(!b, l, i)),
+                     test::map([](double c, double x, double y) { return c != 0 ? y : x; }, nb, nl, ni)) == "");
     CHECK(difference(Tensor<float>(u / 4), test::map([](double x) { return x / 4; }, nu)) == "");
   }
 }
 
 TEST_CASE("map: lengths around registers, strips and tiles write all of the result and nothing else") {
-  for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 511, 512, 513, 2047, 2048, 2049, 4097}) {
+  for (const std::int64_t n :
+       {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 511, 512, 513, 2047, 2048, 2049, 4097}) {
     for (const std::int64_t m : {1, 3, 31, 32, 33}) {
       CAPTURE(n);
       CAPTURE(m);
       draw d(static_cast<std::uint32_t>(n * m));
       Tensor<float> room(new_tensor(dtype::float32, {m, n + 2}));
       room.fill_(77);
-      const auto a = d.contiguous<float>({m, n}), turned = d.contiguous<float>({n, m}), gaps = d.anywhere<float>({m, n});
+      const auto a = d.contiguous<float>({m, n}), turned = d.contiguous<float>({n, m}),
+                 gaps = d.anywhere<float>({m, n});
       room.narrow(1, 1, n).copy_(a + turned.transpose(0, 1) - gaps);
-      CHECK(difference(room.narrow(1, 1, n), test::map([](double x, double y, double z) { return x + y - z; }, naive::of(a), naive::of(turned.transpose(0, 1)), naive::of(gaps)), 1e-6, 1e-6) == "");
+      CHECK(difference(room.narrow(1, 1, n),
+                       test::map([](double x, double y, double z) { return x + y - z; }, naive::of(a),
+                                 naive::of(turned.transpose(0, 1)), naive::of(gaps)),
+                       1e-6, 1e-6) == "");
       bool untouched = true;
       for (int i = 0; i < m; ++i) untouched &= room(i, 0) == 77 && room(i, -1) == 77;
       CHECK(untouched);
@@ -120,7 +138,8 @@ TEST_CASE("map: an exception in a kernel arrives from any thread, and the next e
     b(at) = 2;
     CHECK(Tensor<std::int32_t>(remainder(a, b))(at) == 1);
   }
-  for (std::int64_t n = 1; n < 40; ++n) CHECK(Tensor<std::int32_t>(fmod(a.narrow(0, 0, n), b.narrow(0, 0, n)))(n - 1) == 1);
+  for (std::int64_t n = 1; n < 40; ++n)
+    CHECK(Tensor<std::int32_t>(fmod(a.narrow(0, 0, n), b.narrow(0, 0, n)))(n - 1) == 1);
 }
 
 TEST_CASE("map: several threads of the program evaluate at once") {

@@ -20,8 +20,12 @@ using test::naive;
 namespace {
 
 using row = std::vector<double>;
-double sum_of(const row& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
-double mean_of(const row& v) { return sum_of(v) / static_cast<double>(v.size()); }
+double sum_of(const row& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0);
+}
+double mean_of(const row& v) {
+  return sum_of(v) / static_cast<double>(v.size());
+}
 double squares_of(const row& v) {
   double s = 0;
   for (double x : v) s += x * x;
@@ -33,8 +37,12 @@ double var_of(const row& v) {
   for (double x : v) s += (x - mean) * (x - mean);
   return s / static_cast<double>(v.size());
 }
-double max_of(const row& v) { return *std::max_element(v.begin(), v.end()); }
-double min_of(const row& v) { return *std::min_element(v.begin(), v.end()); }
+double max_of(const row& v) {
+  return *std::max_element(v.begin(), v.end());
+}
+double min_of(const row& v) {
+  return *std::min_element(v.begin(), v.end());
+}
 double log_sum_exp_of(const row& v) {
   double s = 0;
   const double most = max_of(v);
@@ -60,17 +68,23 @@ TEST_CASE("reduce: random axes of random layouts, with expressions below and abo
     CAPTURE(keep);
     const naive na = naive::of(a), ab = test::map([](double x, double y) { return x * y; }, na, naive::of(b));
     const double n = static_cast<double>(test::rows_of(na, mask).empty() ? 1 : test::rows_of(na, mask)[0].size());
-    CHECK(difference(Tensor<float>(sum(a, over, keep)), test::reduce(sum_of, na, mask, keep), 1e-6, 1e-6 * std::sqrt(n)) == "");
+    CHECK(difference(Tensor<float>(sum(a, over, keep)), test::reduce(sum_of, na, mask, keep), 1e-6,
+                     1e-6 * std::sqrt(n)) == "");
     CHECK(difference(Tensor<float>(max(a, over, keep)), test::reduce(max_of, na, mask, keep)) == "");
     CHECK(difference(Tensor<float>(2.0f * mean(a * b, over, keep) + 1.0f),
                      test::reduce([](const row& v) { return 2 * mean_of(v) + 1; }, ab, mask, keep), 1e-6, 2e-6) == "");
     CHECK(difference(Tensor<float>(min(a * b, over, keep)), test::reduce(min_of, ab, mask, keep), 1e-6) == "");
-    CHECK(difference(Tensor<float>(norm(a * b, over, keep)), test::reduce([](const row& v) { return std::sqrt(squares_of(v)); }, ab, mask, keep), 2e-6) == "");
+    CHECK(difference(Tensor<float>(norm(a * b, over, keep)),
+                     test::reduce([](const row& v) { return std::sqrt(squares_of(v)); }, ab, mask, keep), 2e-6) == "");
     CHECK(difference(Tensor<float>(var(a, over, keep, 0)), test::reduce(var_of, na, mask, keep), 1e-5, 1e-9) == "");
-    CHECK(difference(Tensor<float>(logsumexp(a, over, keep)), test::reduce(log_sum_exp_of, na, mask, keep), 2e-6, 1e-6) == "");
+    CHECK(difference(Tensor<float>(logsumexp(a, over, keep)), test::reduce(log_sum_exp_of, na, mask, keep), 2e-6,
+                     1e-6) == "");
     if (n <= 20)
-      CHECK(difference(Tensor<double>(prod(cast<double>(a), over, keep)),
-                       test::reduce([](const row& v) { return std::accumulate(v.begin(), v.end(), 1.0, std::multiplies<>()); }, na, mask, keep), 1e-13) == "");
+      CHECK(difference(
+                Tensor<double>(prod(cast<double>(a), over, keep)),
+                test::reduce([](const row& v) { return std::accumulate(v.begin(), v.end(), 1.0, std::multiplies<>()); },
+                             na, mask, keep),
+                1e-13) == "");
   }
 }
 
@@ -94,12 +108,16 @@ TEST_CASE("reduce: other types") {
     CHECK(difference(Tensor<std::int64_t>(sum(u, over, keep)), test::reduce(sum_of, nu, mask, keep)) == "");
     CHECK(difference(Tensor<std::uint8_t>(max(u, over, keep)), test::reduce(max_of, nu, mask, keep)) == "");
     CHECK(difference(Tensor<std::int16_t>(min(k, over, keep)), test::reduce(min_of, nk, mask, keep)) == "");
-    CHECK(difference(Tensor<bool>(any(i > 8, over, keep)), test::reduce([](const row& v) { return double(max_of(v) > 8); }, ni, mask, keep)) == "");
+    CHECK(difference(Tensor<bool>(any(i > 8, over, keep)),
+                     test::reduce([](const row& v) { return double(max_of(v) > 8); }, ni, mask, keep)) == "");
     CHECK(difference(Tensor<bool>(all(b, over, keep)), test::reduce(min_of, nb, mask, keep)) == "");
     CHECK(difference(Tensor<std::int64_t>(count_nonzero(b, over, keep)), test::reduce(sum_of, nb, mask, keep)) == "");
     CHECK(difference(Tensor<float>(mean(i, over, keep)), test::reduce(mean_of, ni, mask, keep), 1e-6, 1e-6) == "");
     CHECK(difference(Tensor<half>(mean(h, over, keep)),
-                     test::reduce([](const row& v) { return double(static_cast<float>(half(static_cast<float>(mean_of(v))))); }, nh, mask, keep), 2e-3, 1e-3) == "");
+                     test::reduce(
+                         [](const row& v) { return double(static_cast<float>(half(static_cast<float>(mean_of(v))))); },
+                         nh, mask, keep),
+                     2e-3, 1e-3) == "");
   }
   Tensor<std::int64_t> big{std::int64_t{1} << 62, -1, (std::int64_t{1} << 53) + 1};
   CHECK(Tensor<std::int64_t>(max(big)).item() == std::int64_t{1} << 62);
@@ -107,7 +125,17 @@ TEST_CASE("reduce: other types") {
 }
 
 TEST_CASE("reduce: long rows, many short rows, slow axes, on one thread and two") {
-  for (const lengths& s : {lengths{4095}, {4097}, {40000}, {300000}, {3, 50000}, {50000, 3}, {100000, 2}, {2, 70000, 2}, {700, 300}, {5, 9000, 4}, {1, 33000, 1}}) {
+  for (const lengths& s : {lengths{4095},
+                           {4097},
+                           {40000},
+                           {300000},
+                           {3, 50000},
+                           {50000, 3},
+                           {100000, 2},
+                           {2, 70000, 2},
+                           {700, 300},
+                           {5, 9000, 4},
+                           {1, 33000, 1}}) {
     draw d(static_cast<std::uint32_t>(test::elements(s)));
     const auto a = d.contiguous<float>(s), gaps = d.anywhere<float>(s);
     CAPTURE(a.sizes());
@@ -115,7 +143,8 @@ TEST_CASE("reduce: long rows, many short rows, slow axes, on one thread and two"
     for (std::uint32_t mask = 1; mask < (1u << s.size()); ++mask) {
       CAPTURE(mask);
       const axes over = test::axes_in(mask, s.size());
-      const naive want = test::reduce(sum_of, naive::of(a), mask, false), want_gaps = test::reduce(sum_of, naive::of(gaps), mask, false);
+      const naive want = test::reduce(sum_of, naive::of(a), mask, false),
+                  want_gaps = test::reduce(sum_of, naive::of(gaps), mask, false);
       const naive want_max = test::reduce(max_of, naive::of(gaps), mask, false);
       naive before, before_square;
       for (int threads : {1, 2}) {
@@ -145,10 +174,14 @@ TEST_CASE("reduce: float sums are as accurate as pairwise summation on inputs th
       Tensor<float> a(new_tensor(dtype::float32, {n}));
       for (std::int64_t i = 0; i < n; ++i) {
         float& x = a.data()[i];
-        if (kind == 0) x = i == 0 ? 1e8f : 1.0f;                                     // one large, many small
-        else if (kind == 1) x = (i % 2 ? -1.0f : 1.0f) * (1e4f + static_cast<float>(i % 7));  // large ones that cancel
-        else if (kind == 2) x = 0.1f;                                                // the same rounding error each time
-        else x = static_cast<float>(d.real(0, 1));
+        if (kind == 0)
+          x = i == 0 ? 1e8f : 1.0f;  // one large, many small
+        else if (kind == 1)
+          x = (i % 2 ? -1.0f : 1.0f) * (1e4f + static_cast<float>(i % 7));  // large ones that cancel
+        else if (kind == 2)
+          x = 0.1f;  // the same rounding error each time
+        else
+          x = static_cast<float>(d.real(0, 1));
       }
       double want = 0, magnitude = 0, want_squares = 0;
       for (float x : a.span()) want += x, magnitude += std::abs(x), want_squares += double(x) * x;
@@ -156,7 +189,8 @@ TEST_CASE("reduce: float sums are as accurate as pairwise summation on inputs th
       CHECK(std::abs(Tensor<float>(sum(a)).item() - want) <= bound);
       CHECK(std::abs(Tensor<float>(sum(a.reshape({n, 1}).expand({n, 9}).clone(), 0))(4) - want) <= bound);
       CHECK(std::abs(Tensor<float>(sum(tanh(a * 0.0f) + exp(0.0f * a) * a)).item() - want) <= bound);
-      CHECK(std::abs(Tensor<float>(sum(a * a)).item() - want_squares) <= (std::log2(static_cast<double>(n)) + 2) * eps * want_squares);
+      CHECK(std::abs(Tensor<float>(sum(a * a)).item() - want_squares) <=
+            (std::log2(static_cast<double>(n)) + 2) * eps * want_squares);
     }
   }
 }

@@ -20,7 +20,9 @@ using test::naive;
 namespace {
 
 using row = std::vector<double>;
-double mean_of(const row& v) { return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()); }
+double mean_of(const row& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+}
 double var_of(const row& v) {
   const double mean = mean_of(v);
   double s = 0;
@@ -71,10 +73,16 @@ TEST_CASE("rows: softmax and norms over random axes of random layouts, nested in
     const naive na = naive::of(a), nb = naive::of(b), ab = test::map([](double x, double y) { return x * y; }, na, nb);
     CHECK(difference(Tensor<float>(softmax(a, over)), test::along(softmax_of, na, mask), 3e-6) == "");
     CHECK(difference(Tensor<float>(2.0f * log_softmax(a * b, over) + b),
-                     test::map([](double x, double y) { return 2 * x + y; }, test::along(log_softmax_of, ab, mask), nb), 2e-6, 3e-6) == "");
-    CHECK(difference(Tensor<float>(layer_norm(a, over, 0.01) * b), test::map(std::multiplies<>(), test::along([](row v) { return layer_norm_of(std::move(v), 0.01); }, na, mask), nb), 2e-5, 1e-5) == "");
+                     test::map([](double x, double y) { return 2 * x + y; }, test::along(log_softmax_of, ab, mask), nb),
+                     2e-6, 3e-6) == "");
+    CHECK(difference(Tensor<float>(layer_norm(a, over, 0.01) * b),
+                     test::map(std::multiplies<>(),
+                               test::along([](row v) { return layer_norm_of(std::move(v), 0.01); }, na, mask), nb),
+                     2e-5, 1e-5) == "");
     CHECK(difference(Tensor<double>(rms_norm(cast<double>(a) + 1.0, over)),
-                     test::along([](row v) { return rms_norm_of(std::move(v), 1e-6); }, test::map([](double x) { return x + 1; }, na), mask), 1e-12, 1e-12) == "");
+                     test::along([](row v) { return rms_norm_of(std::move(v), 1e-6); },
+                                 test::map([](double x) { return x + 1; }, na), mask),
+                     1e-12, 1e-12) == "");
   }
 }
 
@@ -89,7 +97,9 @@ TEST_CASE("rows: norms of the user's own, over the last axis and another, any le
         const auto x = plain ? d.contiguous<float>(s) : d.anywhere<float>(s);
         const auto c = x - mean(x, axis, true);
         const Tensor<float> y = c * rsqrt(mean(square(c), axis, true) + 0.1f);
-        CHECK(difference(y, test::along([](row v) { return layer_norm_of(std::move(v), 0.1); }, naive::of(x), last ? 2 : 1), 3e-5, 1e-5) == "");
+        CHECK(difference(
+                  y, test::along([](row v) { return layer_norm_of(std::move(v), 0.1); }, naive::of(x), last ? 2 : 1),
+                  3e-5, 1e-5) == "");
         Tensor<float> own = x.clone();
         own = own - mean(own, axis, true);
         const auto e = exp(x - max(x, axis, true));
@@ -105,24 +115,37 @@ TEST_CASE("rows: expressions that one kernel cannot do are split, and right") {
     CAPTURE(seed);
     draw d(seed);
     const std::int64_t m = d.integer(1, 40), n = d.integer(1, 40);
-    const auto x = d.tensor<float>({m, n}), y = d.tensor<float>({m, n}), square_one = d.tensor<float>({n, n}), number = d.tensor<float>({});
+    const auto x = d.tensor<float>({m, n}), y = d.tensor<float>({m, n}), square_one = d.tensor<float>({n, n}),
+               number = d.tensor<float>({});
     const naive nx = naive::of(x), ny = naive::of(y), ns = naive::of(square_one);
-    auto mean_along = [](const naive& a, std::uint32_t mask, bool keep) { return test::reduce(mean_of, a, mask, keep); };
+    auto mean_along = [](const naive& a, std::uint32_t mask, bool keep) {
+      return test::reduce(mean_of, a, mask, keep);
+    };
     const auto minus = std::minus<>();
-    CHECK(difference(Tensor<float>(x - mean(y, -1, true)), test::map(minus, nx, mean_along(ny, 2, true)), 1e-5, 1e-6) == "");
+    CHECK(difference(Tensor<float>(x - mean(y, -1, true)), test::map(minus, nx, mean_along(ny, 2, true)), 1e-5, 1e-6) ==
+          "");
     CHECK(difference(Tensor<float>(x - mean(x)), test::map(minus, nx, mean_along(nx, 3, false)), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x, 0) - mean(y, 1, true)), test::map(minus, mean_along(nx, 1, false), mean_along(ny, 2, true)), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x, 1) - mean(y, 1)), test::map(minus, mean_along(nx, 2, false), mean_along(ny, 2, false)), 1e-5, 1e-6) == "");
+    CHECK(difference(Tensor<float>(mean(x, 0) - mean(y, 1, true)),
+                     test::map(minus, mean_along(nx, 1, false), mean_along(ny, 2, true)), 1e-5, 1e-6) == "");
+    CHECK(difference(Tensor<float>(mean(x, 1) - mean(y, 1)),
+                     test::map(minus, mean_along(nx, 2, false), mean_along(ny, 2, false)), 1e-5, 1e-6) == "");
     CHECK(difference(Tensor<float>(mean(x, 0) - mean(x, 0, true)), naive({1, n}), 0, 1e-6) == "");
     // A row mean without keepdim lines up with the columns: not what one kernel over rows computes.
-    CHECK(difference(Tensor<float>(square_one - mean(square_one, -1)), test::map(minus, ns, mean_along(ns, 2, false)), 1e-5, 1e-6) == "");
+    CHECK(difference(Tensor<float>(square_one - mean(square_one, -1)), test::map(minus, ns, mean_along(ns, 2, false)),
+                     1e-5, 1e-6) == "");
     CHECK(difference(Tensor<float>(mean(mean(x, -1), 0)), mean_along(nx, 3, false), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x * number, -1) * number), test::map([&](double a) { return a * double(number.item()) * double(number.item()); }, mean_along(nx, 2, false)), 1e-5, 1e-6) == "");
+    CHECK(difference(Tensor<float>(mean(x * number, -1) * number),
+                     test::map([&](double a) { return a * double(number.item()) * double(number.item()); },
+                               mean_along(nx, 2, false)),
+                     1e-5, 1e-6) == "");
     const naive soft = test::along(softmax_of, nx, 1), log_soft = test::along(log_softmax_of, ny, 2);
-    CHECK(difference(Tensor<float>(softmax(x, 0) * log_softmax(y, 1)), test::map(std::multiplies<>(), soft, log_soft), 1e-5, 1e-6) == "");
+    CHECK(difference(Tensor<float>(softmax(x, 0) * log_softmax(y, 1)), test::map(std::multiplies<>(), soft, log_soft),
+                     1e-5, 1e-6) == "");
     CHECK(difference(Tensor<float>(softmax(softmax(x, 0), 1)), test::along(softmax_of, soft, 2), 1e-5) == "");
     CHECK(difference(Tensor<float>(-mean(mean(log_softmax(y, 1) * x, 1))),
-                     test::map([](double v) { return -v; }, mean_along(test::map(std::multiplies<>(), log_soft, nx), 3, false)), 1e-5, 1e-6) == "");
+                     test::map([](double v) { return -v; },
+                               mean_along(test::map(std::multiplies<>(), log_soft, nx), 3, false)),
+                     1e-5, 1e-6) == "");
   }
 }
 
@@ -135,11 +158,16 @@ TEST_CASE("rows: in place, with itself among the operands") {
   auto turned = x.transpose(0, 1);
   const naive before = naive::of(turned);
   turned /= sum(exp(turned), 0, true);
-  CHECK(difference(turned, test::map(std::divides<>(), before, test::reduce([](const row& v) {
-                     double s = 0;
-                     for (double e : v) s += std::exp(e);
-                     return s;
-                   }, before, 1, true)), 1e-5, 1e-6) == "");
+  CHECK(difference(turned,
+                   test::map(std::divides<>(), before,
+                             test::reduce(
+                                 [](const row& v) {
+                                   double s = 0;
+                                   for (double e : v) s += std::exp(e);
+                                   return s;
+                                 },
+                                 before, 1, true)),
+                   1e-5, 1e-6) == "");
   x = softmax(x);
   x = x - mean(x, -1, true);
   CHECK(std::abs(Tensor<float>(sum(x)).item()) < 1e-5);

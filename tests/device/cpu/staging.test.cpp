@@ -9,7 +9,8 @@
 
 using namespace kiln;
 
-TEST_CASE_TEMPLATE("staging: gather, scatter and turning, element by element", Word, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+TEST_CASE_TEMPLATE("staging: gather, scatter and turning, element by element", Word, std::uint8_t, std::uint16_t,
+                   std::uint32_t, std::uint64_t) {
   std::vector<Word> memory(4000), strip(300), back(4000);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<Word>(i * 7 + 1);
   for (const std::int64_t stride : {0, 1, 2, 3, 13})
@@ -17,7 +18,8 @@ TEST_CASE_TEMPLATE("staging: gather, scatter and turning, element by element", W
       strip.assign(300, Word(99));
       cpu::gather(strip.data(), memory.data(), stride, n, sizeof(Word));
       bool right = strip[static_cast<std::size_t>(n)] == Word(99);
-      for (std::int64_t i = 0; i < n; ++i) right &= strip[static_cast<std::size_t>(i)] == memory[static_cast<std::size_t>(i * stride)];
+      for (std::int64_t i = 0; i < n; ++i)
+        right &= strip[static_cast<std::size_t>(i)] == memory[static_cast<std::size_t>(i * stride)];
       if (stride > 0) {
         back.assign(4000, Word(3));
         cpu::scatter(back.data(), stride, strip.data(), n, sizeof(Word));
@@ -34,7 +36,8 @@ TEST_CASE_TEMPLATE("staging: gather, scatter and turning, element by element", W
       bool right = true;
       for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t c = 0; c < columns; ++c)
-          right &= back[static_cast<std::size_t>(r * (columns + 1) + c)] == memory[static_cast<std::size_t>(c * (rows + 2) + r)];
+          right &= back[static_cast<std::size_t>(r * (columns + 1) + c)] ==
+                   memory[static_cast<std::size_t>(c * (rows + 2) + r)];
         right &= back[static_cast<std::size_t>(r * (columns + 1) + columns)] == Word(3);
       }
       CHECK(right);

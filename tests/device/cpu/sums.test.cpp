@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include <kiln/device/cpu/sums.hpp>
 #include <kiln/autograd/backward.hpp>
+#include <kiln/device/cpu/sums.hpp>
 #include <kiln/ops/all.hpp>
 #include <support/compare.hpp>
 #include <support/draw.hpp>
@@ -25,7 +25,8 @@ TEST_CASE("sums: strips are put with a stride, converted, added") {
   cpu::put_strip(floats.data(), dtype::float32, 1, from.data(), dtype::float32, 100, false);
   bool right = true;
   for (std::size_t i = 0; i < 100; ++i) {
-    right &= static_cast<float>(halves[3 * i]) == static_cast<float>(half(from[i] + 1)) && static_cast<float>(halves[3 * i + 1]) == 1;
+    right &= static_cast<float>(halves[3 * i]) == static_cast<float>(half(from[i] + 1)) &&
+             static_cast<float>(halves[3 * i + 1]) == 1;
     right &= doubles[2 * i] == static_cast<double>(from[i]) && doubles[2 * i + 1] == 2;
     right &= floats[i] == from[i];
   }
@@ -35,7 +36,8 @@ TEST_CASE("sums: strips are put with a stride, converted, added") {
 TEST_CASE("sums: gradients of broadcast operands, large and small, on one thread and two") {
   for (int threads : {1, 2}) {
     cpu::set_num_threads(threads);
-    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{3, 5}, {700, 300}, {5, 40000}, {60000, 3}, {2000, 33}}) {
+    for (const auto& [m, n] :
+         {std::pair<std::int64_t, std::int64_t>{3, 5}, {700, 300}, {5, 40000}, {60000, 3}, {2000, 33}}) {
       CAPTURE(threads);
       CAPTURE(m);
       CAPTURE(n);
@@ -53,8 +55,11 @@ TEST_CASE("sums: gradients of broadcast operands, large and small, on one thread
           all += double(g(i, j)) * double(column(i, 0));
         }
       double worst_row = 0, worst_column = 0;
-      for (std::int64_t j = 0; j < n; ++j) worst_row = std::max(worst_row, std::abs(double(row.grad()(j)) - by_row[static_cast<std::size_t>(j)]));
-      for (std::int64_t i = 0; i < m; ++i) worst_column = std::max(worst_column, std::abs(double(column.grad()(i, 0)) - by_column[static_cast<std::size_t>(i)]));
+      for (std::int64_t j = 0; j < n; ++j)
+        worst_row = std::max(worst_row, std::abs(double(row.grad()(j)) - by_row[static_cast<std::size_t>(j)]));
+      for (std::int64_t i = 0; i < m; ++i)
+        worst_column =
+            std::max(worst_column, std::abs(double(column.grad()(i, 0)) - by_column[static_cast<std::size_t>(i)]));
       CHECK(worst_row < 2e-5 * std::sqrt(static_cast<double>(m)));
       CHECK(worst_column < 2e-5 * std::sqrt(static_cast<double>(n)));
       CHECK(number.grad().item() == doctest::Approx(all).epsilon(1e-5));
