@@ -12,7 +12,8 @@ int main() {
 
   Tensor<double> loss = sum(x * log(x));
   backward(loss);
-  std::cout << "d/dx sum(x log x) = log x + 1\n  by kiln:    " << x.grad() << "\n  by formula: " << log(x.detach()) + 1.0 << "\n";
+  std::cout << "d/dx sum(x log x) = log x + 1\n  by kiln:    " << x.grad()
+            << "\n  by formula: " << log(x.detach()) + 1.0 << "\n";
 
   // A second pass adds; zero_grad() starts again.
   x.zero_grad();

@@ -21,7 +21,8 @@ int main() {
   std::cout << "a after its first column was multiplied in place:\n" << a << "\n";
 
   std::cout << "a @ a^T:\n" << matmul(a, transpose(a, 0, 1)) << "\n";
-  std::cout << "random numbers, the same on every run and at every number of threads:\n" << randn<float>({2, 4}) << "\n";
+  std::cout << "random numbers, the same on every run and at every number of threads:\n"
+            << randn<float>({2, 4}) << "\n";
 
   try {
     Tensor<float> wrong = a + Tensor<float>{1, 2};

@@ -3,7 +3,32 @@
 #include <kiln/kiln.hpp>
 
 kiln::Tensor<float> f(kiln::Tensor<float> a, kiln::Tensor<float> b) {
-  return (((((((((((((((((((((((((((((((((((((((a * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b)
-         + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) *
-         b) + b) * b) + b) * b) + b;
+  return (((((((((((((((((((((((((((((((((((((((a * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) + b) * b) +
+                                   b) *
+                                  b) +
+                                 b) *
+                                b) +
+                               b) *
+                              b) +
+                             b) *
+                            b) +
+                           b) *
+                          b) +
+                         b) *
+                        b) +
+                       b) *
+                      b) +
+                     b) *
+                    b) +
+                   b) *
+                  b) +
+                 b) *
+                b) +
+               b) *
+              b) +
+             b) *
+            b) +
+           b) *
+          b) +
+         b;
 }

@@ -18,7 +18,9 @@ inline kiln::dims sizes(const std::vector<std::size_t>& shape) {
 }
 
 /// A tensor to write results into.
-inline kiln::Tensor<float> result(const std::vector<std::size_t>& shape) { return kiln::zeros<float>(sizes(shape)); }
+inline kiln::Tensor<float> result(const std::vector<std::size_t>& shape) {
+  return kiln::zeros<float>(sizes(shape));
+}
 
 /// A tensor with a copy of these numbers.
 inline kiln::Tensor<float> tensor(const float* numbers, const std::vector<std::size_t>& shape) {
@@ -27,7 +29,9 @@ inline kiln::Tensor<float> tensor(const float* numbers, const std::vector<std::s
   return out;
 }
 
-inline const float* data(const kiln::Tensor<float>& t) { return t.data(); }
+inline const float* data(const kiln::Tensor<float>& t) {
+  return t.data();
+}
 
 [[maybe_unused]] inline const bool one_thread = [] {
   kiln::cpu::set_num_threads(1);

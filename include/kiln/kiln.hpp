@@ -2,22 +2,22 @@
 // All of kiln for the CPU. What each include brings:
 #pragma once
 
-#include <kiln/core/version.hpp>             // KILN_VERSION_*
-#include <kiln/core/error.hpp>               // exceptions
+#include <kiln/autograd/backward.hpp>        // backward
+#include <kiln/autograd/check_gradient.hpp>  // check_gradient
 #include <kiln/core/dtype.hpp>               // element types and their promotion
+#include <kiln/core/error.hpp>               // exceptions
 #include <kiln/core/philox.hpp>              // generator, manual_seed
+#include <kiln/core/version.hpp>             // KILN_VERSION_*
 #include <kiln/device/cpu/threads.hpp>       // set_num_threads
 #include <kiln/expr/formula.hpp>             // formula, tape_listing, gradient_listing: an expression in print
 #include <kiln/expr/reductions.hpp>          // sum, mean, max, softmax, layer_norm ...
 #include <kiln/ops/all.hpp>                  // + - * / exp tanh where gelu ...
-#include <kiln/tensor/tensor.hpp>            // Tensor
-#include <kiln/tensor/creation.hpp>          // zeros, ones, full, arange, linspace, eye, tensor ...
-#include <kiln/tensor/random.hpp>            // rand, randn, randint, randperm ...
-#include <kiln/tensor/views.hpp>             // reshape, transpose, slice, expand ...
-#include <kiln/tensor/join.hpp>              // cat, stack
-#include <kiln/tensor/products.hpp>          // matmul, dot, outer
 #include <kiln/tensor/argmax.hpp>            // argmax, argmin
+#include <kiln/tensor/creation.hpp>          // zeros, ones, full, arange, linspace, eye, tensor ...
+#include <kiln/tensor/join.hpp>              // cat, stack
 #include <kiln/tensor/one_hot.hpp>           // one_hot
 #include <kiln/tensor/print.hpp>             // <<, to_string
-#include <kiln/autograd/backward.hpp>        // backward
-#include <kiln/autograd/check_gradient.hpp>  // check_gradient
+#include <kiln/tensor/products.hpp>          // matmul, dot, outer
+#include <kiln/tensor/random.hpp>            // rand, randn, randint, randperm ...
+#include <kiln/tensor/tensor.hpp>            // Tensor
+#include <kiln/tensor/views.hpp>             // reshape, transpose, slice, expand ...

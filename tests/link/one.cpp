@@ -4,4 +4,6 @@
 
 int minor_version_seen_by_two();
 
-int main() { return minor_version_seen_by_two() == kiln::version.minor_part ? 0 : 1; }
+int main() {
+  return minor_version_seen_by_two() == kiln::version.minor_part ? 0 : 1;
+}

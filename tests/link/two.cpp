@@ -3,4 +3,6 @@
 #include "every_header.hpp"
 
 int minor_version_seen_by_two();
-int minor_version_seen_by_two() { return kiln::version.minor_part; }
+int minor_version_seen_by_two() {
+  return kiln::version.minor_part;
+}

@@ -11,5 +11,7 @@ int main() {
 #else
 #include <kiln/core/version.hpp>
 
-int main() { return kiln::version.major_part == KILN_VERSION_MAJOR ? 0 : 1; }
+int main() {
+  return kiln::version.major_part == KILN_VERSION_MAJOR ? 0 : 1;
+}
 #endif

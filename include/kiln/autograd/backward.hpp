@@ -18,7 +18,9 @@ struct backward_options {
 
 namespace detail {
 
-inline bool earlier(const ref<gradient_record>& a, const ref<gradient_record>& b) { return a->producer->order < b->producer->order; }
+inline bool earlier(const ref<gradient_record>& a, const ref<gradient_record>& b) {
+  return a->producer->order < b->producer->order;
+}
 
 // Records whose gradient is being collected, latest on top. Leaves nothing half done behind if a node throws.
 class backward_pass {
@@ -50,8 +52,10 @@ class backward_pass {
       const ref<graph_node> node = record->producer;
       const ref<tensor_state> gradient = std::exchange(record->gradient, nullptr);
       if (node->freed)
-        throw graph_error("backward: this graph was freed by an earlier backward pass: pass {.retain_graph = true} to the first one to run "
-                          "a second, or compute the loss again");
+        throw graph_error(
+            "backward: this graph was freed by an earlier backward pass: pass {.retain_graph = true} to the first one "
+            "to run "
+            "a second, or compute the loss again");
       if (!gradient) continue;
       for (int i = 0; i < node->input_count; ++i) add(node->inputs[i]);
       node->backward(gradient);
@@ -70,27 +74,33 @@ class backward_pass {
 }  // namespace detail
 
 /// Adds to the grad() of every leaf that `of` was computed from, given the gradient of some loss by `of` (a tensor
-/// or an expression), which has its shape. Frees what the pass has used unless told otherwise. Throws graph_error if `of` depends on no tensor
-/// that requires grad, if its graph was freed, or if a value that the pass needs was changed in place.
+/// or an expression), which has its shape. Frees what the pass has used unless told otherwise. Throws graph_error if
+/// `of` depends on no tensor that requires grad, if its graph was freed, or if a value that the pass needs was changed
+/// in place.
 template <Element T, class Device, Expression G>
 void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_options options = {}) {
-  static_assert(std::same_as<typename G::value_type, T>, "kiln: backward needs a gradient of the tensor's own element type: cast<T>() it");
+  static_assert(std::same_as<typename G::value_type, T>,
+                "kiln: backward needs a gradient of the tensor's own element type: cast<T>() it");
   const ref<gradient_record>& history = of.state()->history;
   if (!history)
-    throw graph_error(message("backward: a tensor of shape ", of.sizes(), " was computed from no tensor that requires grad: "
+    throw graph_error(message("backward: a tensor of shape ", of.sizes(),
+                              " was computed from no tensor that requires grad: "
                               "call requires_grad() on one before computing"));
   const no_grad quiet;
   const Tensor<T, Device> gradient(its_gradient);
   if (gradient.sizes() != of.sizes())
-    throw shape_error(message("backward: the gradient has shape ", gradient.sizes(), " but the tensor has ", of.sizes(), ": they must be equal"));
+    throw shape_error(message("backward: the gradient has shape ", gradient.sizes(), " but the tensor has ", of.sizes(),
+                              ": they must be equal"));
   if (!history->producer) {
-    Tensor<T, Device> total = history->gradient ? Tensor<T, Device>(Tensor<T, Device>(history->gradient) + gradient) : gradient.clone();
+    Tensor<T, Device> total =
+        history->gradient ? Tensor<T, Device>(Tensor<T, Device>(history->gradient) + gradient) : gradient.clone();
     history->gradient = total.state();
     return;
   }
   detail::backward_pass pass;
   // A gradient that someone else holds too (w.grad(), say) might be added to while it is read.
-  const bool shared = gradient.state()->references.load(std::memory_order_relaxed) > 2 || !gradient.state()->memory.unique();
+  const bool shared =
+      gradient.state()->references.load(std::memory_order_relaxed) > 2 || !gradient.state()->memory.unique();
   history->gradient = !shared && gradient.contiguous_layout() ? gradient.state() : gradient.clone().state();
   pass.add(history);
   pass.run(options.retain_graph);
@@ -100,7 +110,9 @@ void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_optio
 template <Element T, class Device>
 void backward(const Tensor<T, Device>& loss, backward_options options = {}) {
   if (loss.numel() != 1)
-    throw graph_error(message("backward: the loss has shape ", loss.sizes(), ", not one element: reduce it with sum() or mean(), or pass the gradient of each element"));
+    throw graph_error(
+        message("backward: the loss has shape ", loss.sizes(),
+                ", not one element: reduce it with sum() or mean(), or pass the gradient of each element"));
   auto one = new_tensor(dtype_of<T>, loss.sizes());
   *static_cast<T*>(one->data) = static_cast<T>(1.0f);
   backward(loss, Tensor<T, Device>(std::move(one)), options);

@@ -31,8 +31,9 @@ struct saved_value {
   }
   void check() const {
     if (memory->version != version)
-      throw graph_error(message("backward: a tensor of shape ", sizes, " was changed in place (", memory->version - version,
-                                " times) after an expression that needs its old value was evaluated: clone() it before changing it"));
+      throw graph_error(
+          message("backward: a tensor of shape ", sizes, " was changed in place (", memory->version - version,
+                  " times) after an expression that needs its old value was evaluated: clone() it before changing it"));
   }
 };
 
@@ -41,13 +42,17 @@ struct gradient_target {
   ref<tensor_state> tensor;
   bool add = false;
   explicit gradient_target(gradient_record& record) : add(static_cast<bool>(record.gradient)) {
-    if (!add) record.gradient = new_tensor(record.type, record.sizes);
-    else ++record.gradient->memory->version;  // a graph may have been built on the gradient so far
+    if (!add)
+      record.gradient = new_tensor(record.type, record.sizes);
+    else
+      ++record.gradient->memory->version;  // a graph may have been built on the gradient so far
     tensor = record.gradient;
   }
 };
 
-inline void set_zero(tensor_state& t) { std::memset(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type)); }
+inline void set_zero(tensor_state& t) {
+  std::memset(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type));
+}
 
 template <class E>
 struct gradient_program {
@@ -56,7 +61,8 @@ struct gradient_program {
   static constexpr auto stores = [] {
     std::array<dtype, static_cast<std::size_t>(tape.result_count())> types{};
     for (int r = 0; r < tape.result_count(); ++r)
-      types[static_cast<std::size_t>(r)] = tape.result(r) < 0 ? dtype::float32 : compute_type(tape[tape.result(r)].type);
+      types[static_cast<std::size_t>(r)] =
+          tape.result(r) < 0 ? dtype::float32 : compute_type(tape[tape.result(r)].type);
     return types;
   }();
 };
@@ -74,24 +80,25 @@ using product_rule = void (*)(const saved_product&, const tensor_state& gradient
 /// The parts of a node whose number depends on the expression.
 struct node_parts {
   const cpu::compiled* program;
-  int slots;                   ///< leaves of the expression; the gradient is slot `slots`, the result `slots + 1`
-  saved_value* values;         ///< slots + 2 of them; those not read by the program are empty
+  int slots;            ///< leaves of the expression; the gradient is slot `slots`, the result `slots + 1`
+  saved_value* values;  ///< slots + 2 of them; those not read by the program are empty
   const std::uint64_t* numbers;
-  const std::int16_t* shared;  ///< the slot that stands for each slot
+  const std::int16_t* shared;    ///< the slot that stands for each slot
   ref<gradient_record>* inputs;  ///< per slot; of products empty, theirs follow: left, right of each
   saved_product* products;
   int product_count;
   const product_rule* product_rules;
-  dims* sizes;                 ///< per slot: sizes of the leaf
+  dims* sizes;  ///< per slot: sizes of the leaf
   dtype* types;
-  cpu::operand_view* in;       ///< room for slots + 2
-  cpu::result_view* out;       ///< room for slots
+  cpu::operand_view* in;                 ///< room for slots + 2
+  cpu::result_view* out;                 ///< room for slots
   ref<tensor_state>* product_gradients;  ///< per product, empty
 };
 
 /// Gradients of the operands of a product, given its own: dA = dP B^T and dB = A^T dP, summed over broadcast batches.
 template <class T>
-void product_gradient(const saved_product& p, const tensor_state& gradient, const ref<gradient_record>& left, const ref<gradient_record>& right) {
+void product_gradient(const saved_product& p, const tensor_state& gradient, const ref<gradient_record>& left,
+                      const ref<gradient_record>& right) {
   auto stack = [](const dims& sizes, const dims& strides, bool is_left) {
     tensor_state t;
     t.sizes = sizes;
@@ -113,13 +120,15 @@ void product_gradient(const saved_product& p, const tensor_state& gradient, cons
   if (left) {
     const gradient_target to(*left);
     const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, true);
-    multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right.data), out, static_cast<T*>(to.tensor->data), to.add);
+    multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right.data), out, static_cast<T*>(to.tensor->data),
+                to.add);
   }
   if (right) {
     const gradient_target to(*right);
     const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, false);
     // A 1-D right operand is a column: its gradient is written as one, which has the same memory.
-    multiply<T>(transposed(a), static_cast<const T*>(p.left.data), g, dp, out, static_cast<T*>(to.tensor->data), to.add);
+    multiply<T>(transposed(a), static_cast<const T*>(p.left.data), g, dp, out, static_cast<T*>(to.tensor->data),
+                to.add);
   }
 }
 
@@ -132,7 +141,8 @@ struct product_rule_list {
   constexpr void add(std::type_identity<X>) {}
   template <class A, class B>
   constexpr void add(std::type_identity<product<A, B>>) {
-    if constexpr (is_floating(dtype_of<typename A::value_type>)) rules[static_cast<std::size_t>(n)] = &product_gradient<typename A::value_type>;
+    if constexpr (is_floating(dtype_of<typename A::value_type>))
+      rules[static_cast<std::size_t>(n)] = &product_gradient<typename A::value_type>;
     ++n;
   }
   template <class Op, class... X>
@@ -186,9 +196,11 @@ class expression_node final : public graph_node {
         }
       }
       if (!is_product_slot) edges_[k] = leaf.history;
-      if constexpr (reads_any) if (reads[k]) values_[k].save(leaf);
+      if constexpr (reads_any)
+        if (reads[k]) values_[k].save(leaf);
     }
-    for (int i = 0; i < census<E>::scalars; ++i) numbers_[static_cast<std::size_t>(i)] = c.number[static_cast<std::size_t>(i)];
+    for (int i = 0; i < census<E>::scalars; ++i)
+      numbers_[static_cast<std::size_t>(i)] = c.number[static_cast<std::size_t>(i)];
     if (in_place) ++out.memory->version;
     if constexpr (gradient_reads<E>(slots + 1)) values_[static_cast<std::size_t>(slots + 1)].save(out);
   }
@@ -198,8 +210,9 @@ class expression_node final : public graph_node {
     std::array<cpu::operand_view, static_cast<std::size_t>(slots) + 2> in;
     std::array<cpu::result_view, static_cast<std::size_t>(slots) + 1> out;
     std::array<ref<tensor_state>, static_cast<std::size_t>(products) + 1> product_gradients;
-    run_gradient({&program, slots, values_.data(), numbers_.data(), shared_leaves<E>.leaf.data(), edges_.data(), products_.data(),
-                  products, product_rules<E>.data(), sizes_.data(), types_.data(), in.data(), out.data(), product_gradients.data()},
+    run_gradient({&program, slots, values_.data(), numbers_.data(), shared_leaves<E>.leaf.data(), edges_.data(),
+                  products_.data(), products, product_rules<E>.data(), sizes_.data(), types_.data(), in.data(),
+                  out.data(), product_gradients.data()},
                  how_, gradient);
   }
   void release() override {
@@ -241,7 +254,8 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
     if (node.products[i].right.memory) node.products[i].right.check();
   }
   auto row_strides = [&](const tensor_state& t) {
-    return how.row_root ? row_value_strides(t, how.domain, how.axes, how.keepdim) : cpu::broadcast_strides(t.sizes, t.strides, how.domain);
+    return how.row_root ? row_value_strides(t, how.domain, how.axes, how.keepdim)
+                        : cpu::broadcast_strides(t.sizes, t.strides, how.domain);
   };
   for (int i = 0; i < program.slots; ++i) {
     cpu::operand_view& in = node.in[i];
@@ -269,13 +283,15 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
     int product = -1;
     for (int p = 0; p < node.product_count; ++p)
       if (node.products[p].slot == r) product = p;
-    const bool wanted = product < 0 ? static_cast<bool>(node.inputs[r])
-                                    : node.inputs[node.slots + 2 * product] || node.inputs[node.slots + 2 * product + 1];
+    const bool wanted = product < 0
+                            ? static_cast<bool>(node.inputs[r])
+                            : node.inputs[node.slots + 2 * product] || node.inputs[node.slots + 2 * product + 1];
     if (!wanted || node.shared[r] != r) continue;
     const int from = program.tape.results[r];
     if (product >= 0) {
       // A product that is the whole expression gets its gradient as it is.
-      if (from >= 0 && program.tape[from].code == opcode::leaf && program.tape[from].slot == node.slots && gradient->sizes == node.sizes[r]) {
+      if (from >= 0 && program.tape[from].code == opcode::leaf && program.tape[from].slot == node.slots &&
+          gradient->sizes == node.sizes[r]) {
         node.product_gradients[product] = gradient;
         continue;
       }
@@ -294,11 +310,17 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
       if (!to.add) set_zero(*to.tensor);
       continue;
     }
-    out = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how.domain), size_of(to.tensor->type), to.tensor->type, to.add};
+    out = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how.domain),
+           size_of(to.tensor->type), to.tensor->type, to.add};
     any = true;
   }
   if (any) {
-    cpu::task job{.program = &program, .domain = how.domain, .reduced_axes = program.reductions ? how.axes : 0, .in = node.in, .out = node.out, .scalars = node.numbers};
+    cpu::task job{.program = &program,
+                  .domain = how.domain,
+                  .reduced_axes = program.reductions ? how.axes : 0,
+                  .in = node.in,
+                  .out = node.out,
+                  .scalars = node.numbers};
     cpu::run(job);
   }
   for (int p = 0; p < node.product_count; ++p) {

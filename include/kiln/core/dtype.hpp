@@ -63,7 +63,9 @@ struct dtype_traits<double> {
 
 /// A C++ type that a tensor can hold.
 template <class T>
-concept Element = requires { dtype_traits<T>::value; };
+concept Element = requires {
+  dtype_traits<T>::value;
+};
 
 template <Element T>
 inline constexpr dtype dtype_of = dtype_traits<T>::value;
@@ -72,16 +74,26 @@ inline constexpr dtype dtype_of = dtype_traits<T>::value;
 template <class F>
 constexpr decltype(auto) visit_dtype(dtype type, F&& f) {
   switch (type) {
-    case dtype::boolean: return f(std::type_identity<bool>{});
-    case dtype::uint8: return f(std::type_identity<std::uint8_t>{});
-    case dtype::int8: return f(std::type_identity<std::int8_t>{});
-    case dtype::int16: return f(std::type_identity<std::int16_t>{});
-    case dtype::int32: return f(std::type_identity<std::int32_t>{});
-    case dtype::int64: return f(std::type_identity<std::int64_t>{});
-    case dtype::float16: return f(std::type_identity<half>{});
-    case dtype::bfloat16: return f(std::type_identity<bfloat16>{});
-    case dtype::float32: return f(std::type_identity<float>{});
-    case dtype::float64: break;
+    case dtype::boolean:
+      return f(std::type_identity<bool>{});
+    case dtype::uint8:
+      return f(std::type_identity<std::uint8_t>{});
+    case dtype::int8:
+      return f(std::type_identity<std::int8_t>{});
+    case dtype::int16:
+      return f(std::type_identity<std::int16_t>{});
+    case dtype::int32:
+      return f(std::type_identity<std::int32_t>{});
+    case dtype::int64:
+      return f(std::type_identity<std::int64_t>{});
+    case dtype::float16:
+      return f(std::type_identity<half>{});
+    case dtype::bfloat16:
+      return f(std::type_identity<bfloat16>{});
+    case dtype::float32:
+      return f(std::type_identity<float>{});
+    case dtype::float64:
+      break;
   }
   return f(std::type_identity<double>{});
 }
@@ -128,7 +140,9 @@ constexpr std::size_t size_of(dtype type) {
   return sizes[static_cast<std::size_t>(type)];
 }
 
-constexpr bool is_floating(dtype type) { return type >= dtype::float16; }
+constexpr bool is_floating(dtype type) {
+  return type >= dtype::float16;
+}
 
 /// The type of an expression that mixes `a` and `b`, as PyTorch has it: the wider of one category; a floating type
 /// wins over an integer; uint8 with a signed type becomes a signed type that holds both; half with bfloat16 is float32.
@@ -154,20 +168,18 @@ constexpr dtype compute_type(dtype type) {
 /// A C++ number that may stand beside a tensor in an expression.
 template <class S>
 concept Number = std::is_arithmetic_v<std::remove_cvref_t<S>> || std::same_as<std::remove_cvref_t<S>, half> ||
-                 std::same_as<std::remove_cvref_t<S>, bfloat16>;
+    std::same_as<std::remove_cvref_t<S>, bfloat16>;
 
 namespace detail {
 /// 0 bool, 1 integer, 2 floating: a number changes a tensor's type only when its category is higher.
 template <class T>
-constexpr int category =
-    std::same_as<T, bool> ? 0 : (std::is_integral_v<T> ? 1 : 2);
+constexpr int category = std::same_as<T, bool> ? 0 : (std::is_integral_v<T> ? 1 : 2);
 }  // namespace detail
 
 /// The type of tensor-of-T with number-of-type-S: the tensor's, unless the number's category is higher
 /// (an integer tensor with 0.5 becomes float32, a bool tensor with 2 becomes int64), as in PyTorch.
 template <Element T, Number S>
-using with_number_t =
-    std::conditional_t<(detail::category<S> <= detail::category<T>), T,
-                       std::conditional_t<detail::category<S> == 2, float, std::int64_t>>;
+using with_number_t = std::conditional_t<(detail::category<S> <= detail::category<T>), T,
+                                         std::conditional_t<detail::category<S> == 2, float, std::int64_t>>;
 
 }  // namespace kiln

@@ -63,6 +63,8 @@ struct storage {
   void* owner = nullptr;
 };
 
-inline void destroy(storage* block) noexcept { block->release(block); }
+inline void destroy(storage* block) noexcept {
+  block->release(block);
+}
 
 }  // namespace kiln

@@ -49,7 +49,12 @@ template <class E>
 class block_epilogue {
  public:
   block_epilogue(const collected<E>& c, const dims& domain, tensor_state& out)
-      : c_(c), out_(static_cast<char*>(out.data)), size_(size_of(out.type)), rank_(domain.rank()), columns_(domain.back()), domain_(domain) {
+      : c_(c),
+        out_(static_cast<char*>(out.data)),
+        size_(size_of(out.type)),
+        rank_(domain.rank()),
+        columns_(domain.back()),
+        domain_(domain) {
     for (int k = 0; k < leaves; ++k) {
       const tensor_state& leaf = *c.leaf[static_cast<std::size_t>(k)];
       strides_[static_cast<std::size_t>(k)] = cpu::broadcast_strides(leaf.sizes, leaf.strides, domain);
@@ -94,7 +99,12 @@ class block_epilogue {
       }
       void* to = out_ + (place * columns_ + c0) * static_cast<std::int64_t>(size_);
       const bool add = false;
-      program.map({.in = in.data(), .step = step.data(), .out = &to, .add = &add, .scalars = c_.number.data(), .count = c1 - c0});
+      program.map({.in = in.data(),
+                   .step = step.data(),
+                   .out = &to,
+                   .add = &add,
+                   .scalars = c_.number.data(),
+                   .count = c1 - c0});
     }
   }
 
@@ -123,8 +133,8 @@ bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_
     const dims sizes = product_sizes(a.sizes, b.sizes);
     const bool same = sizes == how.domain && a.type == out->type;
     // The result's own memory holds the product until it is overwritten in place, unless a backward pass wants both.
-    const bool apart = !same || census<E>::products > 1 || census<E>::rows > 0 ||
-                       (!is_product<E> && recorded && gradient_reads<E>(i));
+    const bool apart =
+        !same || census<E>::products > 1 || census<E>::rows > 0 || (!is_product<E> && recorded && gradient_reads<E>(i));
     ref<tensor_state> p = apart ? new_tensor(a.type, sizes) : out;
     c.leaf[k] = p.get();
     held[static_cast<std::size_t>(n++)] = p;
@@ -146,17 +156,21 @@ bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_
 }
 
 template <class E>
-void run_into(const E& e, const evaluation& how, collected<E>& c, const ref<tensor_state>& out, bool recorded, bool in_place = false) {
+void run_into(const E& e, const evaluation& how, collected<E>& c, const ref<tensor_state>& out, bool recorded,
+              bool in_place = false) {
   (void)e;
   // Integers have no gradient: compile no program for it.
   constexpr bool differentiable = is_floating(dtype_of<typename E::value_type>);
   if constexpr (census<E>::products > 0) {
     std::array<ref<tensor_state>, static_cast<std::size_t>(census<E>::products)> held;
-    if (!compute_products<E>(c, held, how, out, recorded) && !run_at_once<E>(c, *out, count(how.domain))) run_kernel<E>(c, how, *out);
-    if constexpr (differentiable) if (recorded) record<E>(c, how, out, in_place);
+    if (!compute_products<E>(c, held, how, out, recorded) && !run_at_once<E>(c, *out, count(how.domain)))
+      run_kernel<E>(c, how, *out);
+    if constexpr (differentiable)
+      if (recorded) record<E>(c, how, out, in_place);
   } else {
     if (!run_at_once<E>(c, *out, count(how.domain))) run_kernel<E>(c, how, *out);
-    if constexpr (differentiable) if (recorded) record<E>(c, how, out, in_place);
+    if constexpr (differentiable)
+      if (recorded) record<E>(c, how, out, in_place);
   }
 }
 
@@ -193,7 +207,8 @@ ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
       if constexpr (census<E>::rows > 0 && !always_fits<E>) return compute(row_split::apart(e), std::move(reuse));
     }
     const dims sizes = result_sizes(e, how);
-    ref<tensor_state> out = reuse && reuse->sizes == sizes ? std::move(reuse) : new_tensor(dtype_of<typename E::value_type>, sizes);
+    ref<tensor_state> out =
+        reuse && reuse->sizes == sizes ? std::move(reuse) : new_tensor(dtype_of<typename E::value_type>, sizes);
     out->history = nullptr;
     run_into(e, how, c, out, is_floating(out->type) && grad_enabled() && any_history<E>(c));
     return out;
@@ -223,11 +238,13 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
                               ": an in-place operation cannot change the shape (write a = a + b instead)"));
   for (int i = 0; i < sizes.rank(); ++i)
     if (target->strides[i] == 0 && sizes[i] > 1)
-      throw shape_error(message("in place: along axis ", i, " of shape ", sizes, " all elements are one and the same, as expand() makes them: "
+      throw shape_error(message("in place: along axis ", i, " of shape ", sizes,
+                                " all elements are one and the same, as expand() makes them: "
                                 "clone() the tensor first"));
   bool recorded = grad_enabled() && any_history<E>(c);
   if (target->history && target->history->view && grad_enabled())
-    throw graph_error(message("in place: the tensor of shape ", target->sizes, " is a view of one that gradients flow to, and that one "
+    throw graph_error(message("in place: the tensor of shape ", target->sizes,
+                              " is a view of one that gradients flow to, and that one "
                               "would not know of the change: change it as a whole, clone() the view, or use no_grad"));
   if (target->history && target->history->leaf) {
     // Updating a parameter is the end of its old value, not a step of a computation.
@@ -235,12 +252,14 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
     recorded = grad_enabled() && any_history<E>(c);
     target->history = own;
     if (recorded)
-      throw graph_error("in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
-                        "use no_grad, or detach() the operands");
+      throw graph_error(
+          "in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
+          "use no_grad, or detach() the operands");
   }
   if (recorded && !target->history && !target->memory.unique() &&
       static_cast<std::size_t>(count(sizes)) * size_of(target->type) < target->memory->bytes)
-    throw graph_error(message("in place: the tensor of shape ", sizes, " is a part of a larger one, which would not know that its elements have "
+    throw graph_error(message("in place: the tensor of shape ", sizes,
+                              " is a part of a larger one, which would not know that its elements have "
                               "gradients now: make the larger one with cat or stack, or use no_grad"));
   if (!may_overwrite<E>(c, *target)) {
     const ref<tensor_state> values = compute(e);

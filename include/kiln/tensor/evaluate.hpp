@@ -45,7 +45,9 @@ struct value_program {
   static constexpr std::array<dtype, 1> stores{dtype_of<typename E::value_type>};
 };
 
-constexpr bool leading(std::uint32_t axes) { return (axes & (axes + 1)) == 0; }
+constexpr bool leading(std::uint32_t axes) {
+  return (axes & (axes + 1)) == 0;
+}
 
 /// What row nodes of an expression ask for at run time, and whether one kernel can give it.
 struct row_request {
@@ -66,9 +68,12 @@ struct row_request {
     legal &= here == domain && x.axes == axes;
     if constexpr (Op::reduces) {
       // A result that meets full rows again must line up with them.
-      if (combined) legal &= x.keepdim || leading(x.axes);
-      else if (!top_found) keepdim = x.keepdim, top_found = true;
-      else legal &= keepdim == x.keepdim;
+      if (combined)
+        legal &= x.keepdim || leading(x.axes);
+      else if (!top_found)
+        keepdim = x.keepdim, top_found = true;
+      else
+        legal &= keepdim == x.keepdim;
     }
     visit(x.a, true);
   }
@@ -118,9 +123,12 @@ struct row_split {
   template <class Op, class... X>
     requires((census<X>::rows + ...) > 0)
   static auto apart(const node<Op, X...>& x) {
-    if constexpr (sizeof...(X) == 1) return join<Op>(part(x.a));
-    else if constexpr (sizeof...(X) == 2) return join<Op>(part(x.a), part(x.b));
-    else return join<Op>(part(x.a), part(x.b), part(x.c));
+    if constexpr (sizeof...(X) == 1)
+      return join<Op>(part(x.a));
+    else if constexpr (sizeof...(X) == 2)
+      return join<Op>(part(x.a), part(x.b));
+    else
+      return join<Op>(part(x.a), part(x.b), part(x.c));
   }
   template <class Op, class A>
   static auto apart(const row_node<Op, A>& x) {
@@ -134,15 +142,20 @@ struct row_split {
   template <class Op, class... X>
     requires(never_fits<X> || ...)
   static auto unnested(const node<Op, X...>& x) {
-    if constexpr (sizeof...(X) == 1) return join<Op>(unnested(x.a));
-    else if constexpr (sizeof...(X) == 2) return join<Op>(unnested(x.a), unnested(x.b));
-    else return join<Op>(unnested(x.a), unnested(x.b), unnested(x.c));
+    if constexpr (sizeof...(X) == 1)
+      return join<Op>(unnested(x.a));
+    else if constexpr (sizeof...(X) == 2)
+      return join<Op>(unnested(x.a), unnested(x.b));
+    else
+      return join<Op>(unnested(x.a), unnested(x.b), unnested(x.c));
   }
   template <class Op, class A>
     requires never_fits<row_node<Op, A>>
   static auto unnested(const row_node<Op, A>& x) {
-    if constexpr (level_of_type<A> == level::row) return over<Op>(evaluated(x.a), x);
-    else return over<Op>(unnested(x.a), x);
+    if constexpr (level_of_type<A> == level::row)
+      return over<Op>(evaluated(x.a), x);
+    else
+      return over<Op>(unnested(x.a), x);
   }
 
  private:
@@ -237,11 +250,14 @@ bool shares_as_assumed(const C& c) {
     if (!one(c.leaf[k], c.leaf[j])) return false;
     // Products are not computed yet: they are one if their operands are.
     if constexpr (census<E>::products > 0)
-      if (!c.leaf[k] && !(one(c.product_left[k].get(), c.product_left[j].get()) && one(c.product_right[k].get(), c.product_right[j].get())))
+      if (!c.leaf[k] && !(one(c.product_left[k].get(), c.product_left[j].get()) &&
+                          one(c.product_right[k].get(), c.product_right[j].get())))
         return false;
   }
   for (int i = 0; i < census<E>::scalars; ++i)
-    if (c.number[static_cast<std::size_t>(i)] != c.number[static_cast<std::size_t>(shared.number[static_cast<std::size_t>(i)])]) return false;
+    if (c.number[static_cast<std::size_t>(i)] !=
+        c.number[static_cast<std::size_t>(shared.number[static_cast<std::size_t>(i)])])
+      return false;
   return true;
 }
 
@@ -279,12 +295,19 @@ void run_kernel(const C& c, const evaluation& how, tensor_state& out) {
   std::array<cpu::operand_view, static_cast<std::size_t>(leaves) + 1> in;
   for (int i = 0; i < program.slots; ++i) {
     const tensor_state& leaf = *c.leaf[static_cast<std::size_t>(i)];
-    in[static_cast<std::size_t>(i)] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), size_of(leaf.type)};
+    in[static_cast<std::size_t>(i)] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain),
+                                       size_of(leaf.type)};
   }
   cpu::result_view result{out.data,
-                          how.row_root ? row_value_strides(out, how.domain, how.axes, how.keepdim) : cpu::broadcast_strides(out.sizes, out.strides, how.domain),
+                          how.row_root ? row_value_strides(out, how.domain, how.axes, how.keepdim)
+                                       : cpu::broadcast_strides(out.sizes, out.strides, how.domain),
                           size_of(out.type), out.type, false};
-  cpu::task job{.program = &program, .domain = how.domain, .reduced_axes = how.axes, .in = in.data(), .out = &result, .scalars = c.number.data()};
+  cpu::task job{.program = &program,
+                .domain = how.domain,
+                .reduced_axes = how.axes,
+                .in = in.data(),
+                .out = &result,
+                .scalars = c.number.data()};
   cpu::run(job);
 }
 
@@ -292,7 +315,8 @@ void run_kernel(const C& c, const evaluation& how, tensor_state& out) {
 /// kernel does it all, and nothing needs planning.
 template <class E, class C>
 bool run_at_once(const C& c, const tensor_state& out, std::int64_t total) {
-  if constexpr (census<E>::rows > 0) return false;
+  if constexpr (census<E>::rows > 0)
+    return false;
   else {
     static constexpr const cpu::compiled& program = cpu::compiler<value_program<E>>::program;
     constexpr int slots = census<E>::leaves;
@@ -303,14 +327,18 @@ bool run_at_once(const C& c, const tensor_state& out, std::int64_t total) {
       const std::size_t k = static_cast<std::size_t>(i);
       const tensor_state& leaf = *c.leaf[k];
       in[k] = leaf.data;
-      if (leaf.sizes.rank() == 0) step[k] = 0;
-      else if (leaf.sizes == out.sizes && is_contiguous(leaf)) step[k] = 1;
-      else return false;
+      if (leaf.sizes.rank() == 0)
+        step[k] = 0;
+      else if (leaf.sizes == out.sizes && is_contiguous(leaf))
+        step[k] = 1;
+      else
+        return false;
     }
     if (!is_contiguous(out)) return false;
     void* to = out.data;
     const bool add = false;
-    program.map({.in = in.data(), .step = step.data(), .out = &to, .add = &add, .scalars = c.number.data(), .count = total});
+    program.map(
+        {.in = in.data(), .step = step.data(), .out = &to, .add = &add, .scalars = c.number.data(), .count = total});
     return true;
   }
 }

@@ -47,22 +47,26 @@ inline matrix_stack transposed(matrix_stack m) {
 /// What is applied to each finished block of a product; may be empty. One type, so that a product is compiled once per
 /// element type and not once per expression.
 struct block_function {
-  void (*call)(void* object, std::int64_t batch, std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
-               std::int64_t column_end) = nullptr;
+  void (*call)(void* object, std::int64_t batch, std::int64_t row_begin, std::int64_t row_end,
+               std::int64_t column_begin, std::int64_t column_end) = nullptr;
   void* object = nullptr;
 };
 
 /// Products of two stacks of matrices, whose batches broadcast, into or onto a contiguous stack of results. Results
 /// that were broadcast along a batch axis (stride 0 in `out`) are added up.
 template <class T>
-void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data, const matrix_stack& out, T* out_data,
-              bool accumulate, block_function then = {}) {
+void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data, const matrix_stack& out,
+              T* out_data, bool accumulate, block_function then = {}) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
-  const cpu::matrix_ref<const T> left{a_data, a.row_stride, a.column_stride}, right{b_data, b.row_stride, b.column_stride};
+  const cpu::matrix_ref<const T> left{a_data, a.row_stride, a.column_stride},
+      right{b_data, b.row_stride, b.column_stride};
   auto one = [&](std::int64_t batch, std::int64_t oa, std::int64_t ob, std::int64_t oo, bool add) {
-    const cpu::matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride}, r{b_data + ob, b.row_stride, b.column_stride};
+    const cpu::matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
+        r{b_data + ob, b.row_stride, b.column_stride};
     if (!then.call) return cpu::gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add);
-    auto epilogue = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) { then.call(then.object, batch, r0, r1, c0, c1); };
+    auto epilogue = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+      then.call(then.object, batch, r0, r1, c0, c1);
+    };
     cpu::gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add, epilogue);
   };
   if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return one(0, 0, 0, 0, accumulate);
@@ -70,7 +74,8 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   dims batch = out.batch;
   broadcast_into(batch, a.batch);
   broadcast_into(batch, b.batch);
-  const dims sa = cpu::broadcast_strides(a.batch, a.batch_strides, batch), sb = cpu::broadcast_strides(b.batch, b.batch_strides, batch),
+  const dims sa = cpu::broadcast_strides(a.batch, a.batch_strides, batch),
+             sb = cpu::broadcast_strides(b.batch, b.batch_strides, batch),
              so = cpu::broadcast_strides(out.batch, out.batch_strides, batch);
   const std::int64_t batches = count(batch);
   auto uniform = [&](const dims& s) {
@@ -81,9 +86,14 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   bool summed = false;
   for (int i = 0; i < batch.rank(); ++i) summed |= so[i] == 0 && batch[i] != 1;
   if (!summed && uniform(sa) && uniform(sb) && uniform(so)) {
-    if (!then.call) return cpu::batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(), accumulate);
-    auto epilogue = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) { then.call(then.object, i, r0, r1, c0, c1); };
-    return cpu::batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(), accumulate, epilogue);
+    if (!then.call)
+      return cpu::batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride,
+                                  so.back(), accumulate);
+    auto epilogue = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+      then.call(then.object, i, r0, r1, c0, c1);
+    };
+    return cpu::batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride,
+                                so.back(), accumulate, epilogue);
   }
   if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
   for (std::int64_t i = 0; i < batches; ++i) {
@@ -112,7 +122,8 @@ void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state
     result.batch.push_back(out.sizes[i]);
     result.batch_strides.push_back(out.strides[i]);
   }
-  multiply<T>(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data), result, static_cast<T*>(out.data), false, then);
+  multiply<T>(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data), result,
+              static_cast<T*>(out.data), false, then);
 }
 
 }  // namespace kiln::detail

@@ -26,7 +26,8 @@ struct nested_list {
     sizes.push_back(static_cast<std::int64_t>(parts.size()));
     for (const nested_list& part : parts) {
       if (part.sizes != parts.begin()->sizes)
-        throw shape_error(message("a nested list has parts of shape ", parts.begin()->sizes, " and of shape ", part.sizes, ": make them equal"));
+        throw shape_error(message("a nested list has parts of shape ", parts.begin()->sizes, " and of shape ",
+                                  part.sizes, ": make them equal"));
       values.insert(values.end(), part.values.begin(), part.values.end());
     }
     if (parts.size() > 0)

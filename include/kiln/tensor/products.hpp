@@ -19,7 +19,8 @@ template <Expression A, Expression B>
 auto matmul(const A& a, const B& b) {
   static_assert(std::is_same_v<typename A::value_type, typename B::value_type>,
                 "kiln: matmul needs operands of one element type: cast<T>() one of them");
-  static_assert(!std::is_same_v<typename A::value_type, bool>, "kiln: matmul is not defined for bool: cast<T>() to a number type");
+  static_assert(!std::is_same_v<typename A::value_type, bool>,
+                "kiln: matmul is not defined for bool: cast<T>() to a number type");
   auto left = detail::as_tensor(a);
   auto right = detail::as_tensor(b);
   return product<decltype(left), decltype(right)>{std::move(left), std::move(right)};
@@ -30,7 +31,8 @@ template <Expression A, Expression B>
 auto dot(A a, B b) {
   const dims left = shape_of(a), right = shape_of(b);
   if (left.rank() != 1 || left != right)
-    throw shape_error(message("dot: shapes ", left, " and ", right, ": both must be 1-D and of one length (use matmul for matrices)"));
+    throw shape_error(message("dot: shapes ", left, " and ", right,
+                              ": both must be 1-D and of one length (use matmul for matrices)"));
   return sum(std::move(a) * std::move(b));
 }
 

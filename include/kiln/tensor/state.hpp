@@ -33,8 +33,8 @@ inline void destroy(gradient_record* record) noexcept;
 /// One step of a backward pass: takes the gradient of what it made and hands gradients on to what it was made from.
 struct graph_node {
   std::atomic<std::uint32_t> references{1};
-  std::uint64_t order = 0;                    ///< later nodes run earlier; set when the node is made
-  ref<gradient_record>* inputs = nullptr;     ///< empty references where no gradient is wanted
+  std::uint64_t order = 0;                 ///< later nodes run earlier; set when the node is made
+  ref<gradient_record>* inputs = nullptr;  ///< empty references where no gradient is wanted
   int input_count = 0;
   bool freed = false;
 
@@ -52,18 +52,20 @@ struct graph_node {
   /// Lets go of everything `backward` needs.
   virtual void release() = 0;
 };
-inline void destroy(graph_node* node) noexcept { delete node; }
+inline void destroy(graph_node* node) noexcept {
+  delete node;
+}
 
 /// The gradient of one tensor: shared by the tensor and by the nodes that it went into.
 struct gradient_record {
   std::atomic<std::uint32_t> references{1};
-  bool leaf = false;               ///< the user asked for it; kept in `gradient` after a backward pass
-  bool view = false;               ///< of a view: its elements belong to another tensor's history as well
+  bool leaf = false;  ///< the user asked for it; kept in `gradient` after a backward pass
+  bool view = false;  ///< of a view: its elements belong to another tensor's history as well
   dtype type = dtype::float32;
   dims sizes;
-  ref<tensor_state> gradient;      ///< contiguous
-  ref<graph_node> producer;        ///< of a leaf: none
-  bool queued = false;             ///< a running backward pass will come to it
+  ref<tensor_state> gradient;  ///< contiguous
+  ref<graph_node> producer;    ///< of a leaf: none
+  bool queued = false;         ///< a running backward pass will come to it
 };
 
 inline void destroy(gradient_record* record) noexcept {
@@ -118,7 +120,9 @@ inline ref<tensor_state> new_tensor(dtype type, const dims& sizes) {
   return state;
 }
 
-inline bool is_contiguous(const tensor_state& t) { return is_contiguous(t.sizes, t.strides); }
+inline bool is_contiguous(const tensor_state& t) {
+  return is_contiguous(t.sizes, t.strides);
+}
 
 namespace detail {
 inline thread_local bool recording = true;
@@ -137,6 +141,8 @@ class no_grad {
 };
 
 /// Whether evaluations on this thread are recorded for backward passes.
-inline bool grad_enabled() { return detail::recording; }
+inline bool grad_enabled() {
+  return detail::recording;
+}
 
 }  // namespace kiln

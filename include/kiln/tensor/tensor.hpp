@@ -19,7 +19,8 @@ namespace kiln {
 
 template <Element T, class Device = Cpu, class Extents = dynamic>
 class Tensor {
-  static_assert(std::same_as<Extents, dynamic>, "kiln: only dynamic extents work in this version: leave the third parameter out");
+  static_assert(std::same_as<Extents, dynamic>,
+                "kiln: only dynamic extents work in this version: leave the third parameter out");
   static_assert(std::same_as<Device, Cpu>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
 
  public:
@@ -64,31 +65,17 @@ class Tensor {
   /// In place: every handle that shares these elements sees the change. Throws shape_error if the result would not
   /// have this tensor's shape, graph_error on a leaf that requires grad if the change itself would need a gradient.
   template <class E>
-    requires Operands<Tensor, E>
-  Tensor& operator+=(const E& e) {
-    return update(*this + e);
-  }
+  requires Operands<Tensor, E> Tensor& operator+=(const E& e) { return update(*this + e); }
   template <class E>
-    requires Operands<Tensor, E>
-  Tensor& operator-=(const E& e) {
-    return update(*this - e);
-  }
+  requires Operands<Tensor, E> Tensor& operator-=(const E& e) { return update(*this - e); }
   template <class E>
-    requires Operands<Tensor, E>
-  Tensor& operator*=(const E& e) {
-    return update(*this * e);
-  }
+  requires Operands<Tensor, E> Tensor& operator*=(const E& e) { return update(*this * e); }
   template <class E>
-    requires Operands<Tensor, E>
-  Tensor& operator/=(const E& e) {
-    return update(*this / e);
-  }
+  requires Operands<Tensor, E> Tensor& operator/=(const E& e) { return update(*this / e); }
   /// Writes the values of an expression of this shape, or one that broadcasts to it, into these elements.
   template <class E>
     requires(Expression<E> || Number<E>)
-  Tensor& copy_(const E& e) {
-    return update(where(true, detail::converted<T>(e), *this));
-  }
+  Tensor& copy_(const E& e) { return update(where(true, detail::converted<T>(e), *this)); }
   /// Sets every element.
   Tensor& fill_(T value) { return copy_(value); }
   Tensor& zero_() { return fill_(T(0)); }
@@ -112,12 +99,15 @@ class Tensor {
   /// The elements of a contiguous tensor. Throws shape_error for another layout.
   std::span<T> span() const {
     if (!contiguous_layout())
-      throw shape_error(message("span: a tensor of shape ", sizes(), " with strides ", strides(), " is not contiguous: clone() it first"));
+      throw shape_error(message("span: a tensor of shape ", sizes(), " with strides ", strides(),
+                                " is not contiguous: clone() it first"));
     return {data(), static_cast<std::size_t>(numel())};
   }
   /// The value of a tensor with one element. Throws shape_error for another number of elements.
   T item() const {
-    if (numel() != 1) throw shape_error(message("item: a tensor of shape ", sizes(), " has ", numel(), " elements, not one: reduce or index it first"));
+    if (numel() != 1)
+      throw shape_error(message("item: a tensor of shape ", sizes(), " has ", numel(),
+                                " elements, not one: reduce or index it first"));
     return *data();
   }
   /// One element, by one index per axis; negative ones count from the end. Throws index_error.
@@ -125,11 +115,14 @@ class Tensor {
   T& operator()(I... index) const {
     const std::array<std::int64_t, sizeof...(I)> at{static_cast<std::int64_t>(index)...};
     if (static_cast<int>(sizeof...(I)) != dim())
-      throw index_error(message("element: ", sizeof...(I), " indices for a tensor of shape ", sizes(), ": give one per axis"));
+      throw index_error(
+          message("element: ", sizeof...(I), " indices for a tensor of shape ", sizes(), ": give one per axis"));
     std::int64_t offset = 0;
     for (int i = 0; i < dim(); ++i) {
       const std::int64_t n = sizes()[i], k = at[static_cast<std::size_t>(i)];
-      if (k < -n || k >= n) throw index_error(message("element: index ", k, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", sizes()));
+      if (k < -n || k >= n)
+        throw index_error(
+            message("element: index ", k, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", sizes()));
       offset += (k < 0 ? k + n : k) * strides()[i];
     }
     return data()[offset];
@@ -146,7 +139,8 @@ class Tensor {
   Tensor squeeze(std::int64_t axis) const;
   Tensor unsqueeze(std::int64_t axis) const;
   Tensor expand(const dims& sizes) const;
-  Tensor slice(std::int64_t axis, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(), std::int64_t step = 1) const;
+  Tensor slice(std::int64_t axis, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
+               std::int64_t step = 1) const;
   Tensor narrow(std::int64_t axis, std::int64_t begin, std::int64_t length) const;
   Tensor select(std::int64_t axis, std::int64_t index) const;
 
@@ -183,8 +177,10 @@ class Tensor {
   /// The gradient that backward() left here. Throws graph_error if there is none.
   Tensor grad() const {
     if (!has_grad())
-      throw graph_error(message("grad: a tensor of shape ", sizes(), needs_grad() ? " has no gradient yet: call backward() on a loss computed from it"
-                                                                                    : " does not require grad: call requires_grad() before computing with it"));
+      throw graph_error(message("grad: a tensor of shape ", sizes(),
+                                needs_grad()
+                                    ? " has no gradient yet: call backward() on a loss computed from it"
+                                    : " does not require grad: call requires_grad() before computing with it"));
     return Tensor(state()->history->gradient);
   }
   /// Forgets the gradient.
@@ -202,16 +198,19 @@ class Tensor {
  private:
   template <class E>
   static const E& as_own_type(const E& e) {
-    static_assert(std::same_as<typename E::value_type, T>,
-                  "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
-    static_assert(std::same_as<typename E::device_type, Device>, "kiln: the expression lives on another device: use .to<Device>()");
+    static_assert(
+        std::same_as<typename E::value_type, T>,
+        "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
+    static_assert(std::same_as<typename E::device_type, Device>,
+                  "kiln: the expression lives on another device: use .to<Device>()");
     return e;
   }
   template <class E>
   Tensor& update(const E& e) {
     using V = typename E::value_type;
-    static_assert(detail::category<V> <= detail::category<T> || std::same_as<V, T>,
-                  "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
+    static_assert(
+        detail::category<V> <= detail::category<T> || std::same_as<V, T>,
+        "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
     detail::compute_in_place(cast<T>(e), state());
     return *this;
   }

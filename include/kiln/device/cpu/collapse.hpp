@@ -63,7 +63,8 @@ inline void collapse(task& job) {
 inline void order_by_result(task& job) {
   const dims& key = job.out[0].strides;
   for (int i = 1; i < job.domain.rank(); ++i)
-    for (int j = i; j > 0 && std::abs(key[j - 1]) < std::abs(key[j]) && key[j - 1] != 0; --j) detail::swap_axes(job, j - 1, j);
+    for (int j = i; j > 0 && std::abs(key[j - 1]) < std::abs(key[j]) && key[j - 1] != 0; --j)
+      detail::swap_axes(job, j - 1, j);
 }
 
 }  // namespace kiln::cpu

@@ -34,13 +34,17 @@ struct strip {
 /// How one number is stored in 64 bits: floating types as double, the others as int64.
 template <class T>
 constexpr std::uint64_t to_bits(T value) {
-  if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
-  else return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  else
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 template <class T>
 constexpr T from_bits(std::uint64_t bits) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(std::bit_cast<double>(bits));
-  else return static_cast<T>(static_cast<std::int64_t>(bits));
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(std::bit_cast<double>(bits));
+  else
+    return static_cast<T>(static_cast<std::int64_t>(bits));
 }
 
 /// Facts about a Program (a type with `tape`, `row_root`, `stores`) that all its kernels share.
@@ -101,9 +105,8 @@ class kernel {
   static constexpr int N = plan::width;
   static constexpr auto roles =
       roles_in<size>(view(t), plan::facts, op_rules_table, plan::kept, Kind, Pass, Program::row_root);
-  static constexpr bool delivers =
-      Kind == kernel_kind::map || Kind == kernel_kind::rows ||
-      (Kind == kernel_kind::pass && Pass == plan::facts.last_phase && !Program::row_root);
+  static constexpr bool delivers = Kind == kernel_kind::map || Kind == kernel_kind::rows ||
+                                   (Kind == kernel_kind::pass && Pass == plan::facts.last_phase && !Program::row_root);
 
   static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
   static constexpr bool per_element(int i) { return role_of(i) == role::each || role_of(i) == role::read_back; }
@@ -164,14 +167,17 @@ class kernel {
     std::array<void*, static_cast<std::size_t>(t.result_count()) + 1> out;
     std::array<bool, static_cast<std::size_t>(t.result_count()) + 1> add;
     std::array<char*, static_cast<std::size_t>(plan::kept_count) + 1> kept;
-    std::array<char*, static_cast<std::size_t>(plan::facts.reductions) + 1> by_reduction;  ///< finished values in, or operands out
+    std::array<char*, static_cast<std::size_t>(plan::facts.reductions) + 1>
+        by_reduction;  ///< finished values in, or operands out
   };
   enum class extent { contiguous, mixed, tail };
 
   template <int I>
   [[gnu::always_inline]] static auto operand(state& now, each_values& v) {
-    if constexpr (per_element(I)) return detail::value_of<I>(v);
-    else return detail::value_of<I>(now.once);
+    if constexpr (per_element(I))
+      return detail::value_of<I>(v);
+    else
+      return detail::value_of<I>(now.once);
   }
   template <int I>
   [[gnu::always_inline]] static lanes<element<I>, N> apply_op_at(state& now, each_values& v) {
@@ -179,8 +185,10 @@ class kernel {
     using Op = op_with_code<all_ops, x.code>;
     if constexpr (x.code == opcode_of("cast")) {
       // A cast to a half type rounds through it; the value goes on as a float.
-      if constexpr (kiln::compute_type(x.type) != x.type) return round_through<element_t<x.type>>(convert<float>(operand<x.a>(now, v)));
-      else return convert<element<I>>(operand<x.a>(now, v));
+      if constexpr (kiln::compute_type(x.type) != x.type)
+        return round_through<element_t<x.type>>(convert<float>(operand<x.a>(now, v)));
+      else
+        return convert<element<I>>(operand<x.a>(now, v));
     } else if constexpr (Op::arity == 1) {
       return Op::value(operand<x.a>(now, v));
     } else if constexpr (Op::arity == 2) {
@@ -241,26 +249,34 @@ class kernel {
     if constexpr (per_element(I)) {
       auto& result = detail::value_of<I>(v);
       if constexpr (role_of(I) == role::read_back) {
-        result = fetch<Tail>(reinterpret_cast<const element<I>*>(now.kept[static_cast<std::size_t>(plan::kept_number(I))]) + i, left);
+        result = fetch<Tail>(
+            reinterpret_cast<const element<I>*>(now.kept[static_cast<std::size_t>(plan::kept_number(I))]) + i, left);
       } else if constexpr (x.code == opcode::leaf) {
         const auto& from = now.from[static_cast<std::size_t>(x.slot)];
         const auto* p = static_cast<const element_t<x.type>*>(from.base);
-        if constexpr (Tail) result = from.mask ? fetch<true>(p + i, left) : load<N>(p);
-        else if constexpr (Extent == extent::contiguous) result = load<N>(p + i);
-        else result = load<N>(p + (i & from.mask));
+        if constexpr (Tail)
+          result = from.mask ? fetch<true>(p + i, left) : load<N>(p);
+        else if constexpr (Extent == extent::contiguous)
+          result = load<N>(p + i);
+        else
+          result = load<N>(p + (i & from.mask));
       } else if constexpr (Kind == kernel_kind::rows && reduction_of(I) >= 0) {
-        result = fetch<Tail>(reinterpret_cast<const element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, left);
+        result = fetch<Tail>(
+            reinterpret_cast<const element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, left);
       } else {
         result = apply_op_at<I>(now, v);
       }
       if constexpr (keeps(I))
-        put<Tail>(reinterpret_cast<element<I>*>(now.kept[static_cast<std::size_t>(plan::kept_number(I))]) + i, result, left);
+        put<Tail>(reinterpret_cast<element<I>*>(now.kept[static_cast<std::size_t>(plan::kept_number(I))]) + i, result,
+                  left);
     }
   }
   template <bool Tail, class S, class V>
   [[gnu::always_inline]] static void put(S* p, V v, std::int64_t left) {
-    if constexpr (Tail) store_partial(p, v, static_cast<int>(left));
-    else store(p, v);
+    if constexpr (Tail)
+      store_partial(p, v, static_cast<int>(left));
+    else
+      store(p, v);
   }
 
   template <bool Tail, int R>
@@ -277,14 +293,17 @@ class kernel {
     }
   }
   template <bool Tail, int I>
-  [[gnu::always_inline]] static void reduce(state& now, each_values& v, sums& total, std::int64_t i, std::int64_t left) {
+  [[gnu::always_inline]] static void reduce(state& now, each_values& v, sums& total, std::int64_t i,
+                                            std::int64_t left) {
     if constexpr (reduced_here(I)) {
       auto value = operand<t[I].a>(now, v);
       if constexpr (Kind == kernel_kind::operands) {
-        put<Tail>(reinterpret_cast<element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, value, left);
+        put<Tail>(reinterpret_cast<element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, value,
+                  left);
       } else {
         using Op = op_with_code<all_ops, t[I].code>;
-        if constexpr (Tail) value = where(first_lanes(left), value, lanes<element<I>, N>(Op::template identity<element<I>>()));
+        if constexpr (Tail)
+          value = where(first_lanes(left), value, lanes<element<I>, N>(Op::template identity<element<I>>()));
         detail::value_of<I>(total) = Op::combine(detail::value_of<I>(total), value);
       }
     }
@@ -303,7 +322,8 @@ class kernel {
   }
   // Partial results of strips are joined in double or int64.
   template <int I>
-  [[gnu::always_inline]] static void finish(const strip& s, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals) {
+  [[gnu::always_inline]] static void finish(const strip& s,
+                                            std::array<sums, static_cast<std::size_t>(side_by_side)>& totals) {
     if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
       using Op = op_with_code<all_ops, t[I].code>;
       auto total = detail::value_of<I>(totals[0]);
@@ -343,8 +363,9 @@ class kernel {
     (reduce<Tail, I>(now, v, total, i, left), ...);
   }
   template <extent Extent, class Results>
-  [[gnu::always_inline]] static std::int64_t whole_steps(state& now, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals,
-                                                         std::int64_t count, Results results) {
+  [[gnu::always_inline]] static std::int64_t whole_steps(
+      state& now, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals, std::int64_t count,
+      Results results) {
     std::int64_t i = 0;
     if constexpr (side_by_side == 4)
       for (; i + 4 * N <= count; i += 4 * N) {
@@ -362,7 +383,7 @@ class kernel {
     return i;
   }
   template <int I>
-  static constexpr bool loops_over_leaf = t[I].code == opcode::leaf && role_of(I) == role::each;
+  static constexpr bool loops_over_leaf = t[I].code == opcode::leaf&& role_of(I) == role::each;
   template <int... I, class Results>
   [[gnu::always_inline]] static void execute(const strip& s, std::integer_sequence<int, I...>, Results results) {
     state now;
@@ -370,27 +391,34 @@ class kernel {
     [[maybe_unused]] each_values unused;
     (prepare<I>(s, now, spread, unused), ...);
     if constexpr (delivers)
-      for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r) now.out[r] = s.out[r], now.add[r] = s.add[r];
+      for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r)
+        now.out[r] = s.out[r], now.add[r] = s.add[r];
     if constexpr (Kind == kernel_kind::pass)
-      for (std::size_t k = 0; k < static_cast<std::size_t>(plan::kept_count); ++k) now.kept[k] = static_cast<char*>(s.kept[k]);
+      for (std::size_t k = 0; k < static_cast<std::size_t>(plan::kept_count); ++k)
+        now.kept[k] = static_cast<char*>(s.kept[k]);
     for (std::size_t k = 0; k < static_cast<std::size_t>(plan::facts.reductions); ++k) {
       if constexpr (Kind == kernel_kind::operands) now.by_reduction[k] = static_cast<char*>(s.out[k]);
-      if constexpr (Kind == kernel_kind::rows) now.by_reduction[k] = static_cast<char*>(const_cast<void*>(s.finished[k]));
+      if constexpr (Kind == kernel_kind::rows)
+        now.by_reduction[k] = static_cast<char*>(const_cast<void*>(s.finished[k]));
     }
     std::array<sums, static_cast<std::size_t>(side_by_side)> totals;
     for (sums& total : totals) (start<I>(total), ...);
     std::int64_t contiguous = -1;
-    ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask) : void()), ...);
+    ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask)
+                         : void()),
+     ...);
     std::int64_t i;
     if constexpr (work > small_work) {
       i = whole_steps<extent::mixed>(now, totals, s.count, results);
     } else {
-      i = contiguous ? whole_steps<extent::contiguous>(now, totals, s.count, results) : whole_steps<extent::mixed>(now, totals, s.count, results);
+      i = contiguous ? whole_steps<extent::contiguous>(now, totals, s.count, results)
+                     : whole_steps<extent::mixed>(now, totals, s.count, results);
     }
     if (i < s.count) {
       const std::int64_t left = s.count - i;
       if constexpr (Kind == kernel_kind::map && work > small_work) {
-        alignas(64) std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(t.result_count())> ends;
+        alignas(64) std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(t.result_count())>
+            ends;
         (pad<I>(now, spread, i, left), ...);
         // Adding waits until the values are there: two results, gradients of one tensor, may lie in the same place.
         for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r) {
@@ -420,7 +448,8 @@ class kernel {
     }
   }
   template <class Ends, int... R>
-  [[gnu::always_inline]] static void ends_out(const strip& s, const Ends& ends, std::int64_t i, std::int64_t left, std::integer_sequence<int, R...>) {
+  [[gnu::always_inline]] static void ends_out(const strip& s, const Ends& ends, std::int64_t i, std::int64_t left,
+                                              std::integer_sequence<int, R...>) {
     auto one = [&]<int K>(std::integral_constant<int, K>) {
       constexpr std::size_t r = static_cast<std::size_t>(K);
       using S = element_t<Program::stores[r]>;
@@ -435,8 +464,8 @@ class kernel {
   }
 
  public:
-  /// Longest strip whose sums are as accurate as pairwise summation: no accumulator takes more than 64 values. (Starting
-  /// anew within a strip would cost short rows 17 %.)
+  /// Longest strip whose sums are as accurate as pairwise summation: no accumulator takes more than 64 values.
+  /// (Starting anew within a strip would cost short rows 17 %.)
   static constexpr std::int64_t longest_strip = reduces ? std::int64_t{64} * side_by_side * N : std::int64_t{4096};
   /// Folds another thread's partial results into ours.
   static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }

@@ -95,7 +95,12 @@ struct strip_pointers {
 };
 
 inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n) {
-  return {.in = p.in.data(), .step = p.step.data(), .out = p.out.data(), .add = p.add.data(), .scalars = job.scalars, .count = n};
+  return {.in = p.in.data(),
+          .step = p.step.data(),
+          .out = p.out.data(),
+          .add = p.add.data(),
+          .scalars = job.scalars,
+          .count = n};
 }
 
 inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool past_cache) {
@@ -121,7 +126,8 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
     for (std::int64_t i = 0; i < n; i += step) {
       const std::int64_t length = std::min(step, n - i);
       program.map(make_strip(job, p, length));
-      stream(out + i * static_cast<std::int64_t>(job.out[0].size), line.data(), static_cast<std::size_t>(length) * job.out[0].size);
+      stream(out + i * static_cast<std::int64_t>(job.out[0].size), line.data(),
+             static_cast<std::size_t>(length) * job.out[0].size);
       for (int k = 0; k < program.slots; ++k)
         if (p.step[static_cast<std::size_t>(k)])
           p.in[static_cast<std::size_t>(k)] = at(p.in[static_cast<std::size_t>(k)], length, job.in[k].size);
@@ -135,8 +141,8 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
 /// How strips follow each other over a domain: `rows` outer positions, each with its inner axis in pieces.
 struct strip_plan {
   std::int64_t outer = 1, inner = 1, length = 1;
-  bool flat = false;         ///< strips of the flat index instead of rows
-  int tile_axis = -1;        ///< an outer axis along which some operand is contiguous
+  bool flat = false;   ///< strips of the flat index instead of rows
+  int tile_axis = -1;  ///< an outer axis along which some operand is contiguous
   std::int64_t tile_rows = 1;
 };
 
@@ -176,7 +182,11 @@ inline strip_plan plan_strips(const task& job) {
 class strip_runner {
  public:
   strip_runner(task& job, const strip_plan& plan, result_sums* sums)
-      : job_(job), plan_(plan), sums_(sums), slots_(job.program->slots), results_(job.program->results),
+      : job_(job),
+        plan_(plan),
+        sums_(sums),
+        slots_(job.program->slots),
+        results_(job.program->results),
         room_(static_cast<std::size_t>(slots_ * plan.tile_rows + results_) * static_cast<std::size_t>(plan.length) * 8),
         where_(job.domain, plan.flat ? job.domain.rank() : job.domain.rank() - 1) {}
 
@@ -197,7 +207,9 @@ class strip_runner {
 
  private:
   char* buffer(int k) { return room_.get() + static_cast<std::int64_t>(k) * plan_.tile_rows * plan_.length * 8; }
-  char* result_buffer(int r) { return room_.get() + (static_cast<std::int64_t>(slots_) * plan_.tile_rows + r) * plan_.length * 8; }
+  char* result_buffer(int r) {
+    return room_.get() + (static_cast<std::int64_t>(slots_) * plan_.tile_rows + r) * plan_.length * 8;
+  }
 
   // A strip of the inner axis at the odometer's row.
   void one(std::int64_t begin, std::int64_t n) {
@@ -241,9 +253,11 @@ class strip_runner {
         if (flat)
           pieces_of(begin, n, [&](const odometer& here, std::int64_t from, std::int64_t done, std::int64_t length) {
             const std::int64_t stride = y.strides.back();
-            sums_->add(r, result_buffer(r) + done * static_cast<std::int64_t>(size_of(job_.program->stores[r])), here.offset(y.strides) + from * stride, stride, length);
+            sums_->add(r, result_buffer(r) + done * static_cast<std::int64_t>(size_of(job_.program->stores[r])),
+                       here.offset(y.strides) + from * stride, stride, length);
           });
-        else sums_->add(r, result_buffer(r), where_.offset(y.strides) + begin * y.strides.back(), y.strides.back(), n);
+        else
+          sums_->add(r, result_buffer(r), where_.offset(y.strides) + begin * y.strides.back(), y.strides.back(), n);
       } else if (flat) {
         scatter_flat(y, r, begin, n);
       } else if (p_.out[static_cast<std::size_t>(r)] == result_buffer(r)) {
@@ -287,7 +301,8 @@ class strip_runner {
       }
       pieces_of(begin, n, [&](const odometer& here, std::int64_t from, std::int64_t done, std::int64_t length) {
         const std::int64_t stride = x.strides.back();
-        gather(buffer(k) + done * static_cast<std::int64_t>(x.size), at(x.data, here.offset(x.strides) + from * stride, x.size), stride, length, x.size);
+        gather(buffer(k) + done * static_cast<std::int64_t>(x.size),
+               at(x.data, here.offset(x.strides) + from * stride, x.size), stride, length, x.size);
       });
       p_.in[i] = buffer(k);
       p_.step[i] = 1;
@@ -328,9 +343,11 @@ class strip_runner {
     std::array<bool, max_slots> turned;
     for (int k = 0; k < slots_; ++k) {
       const operand_view& x = job_.in[k];
-      turned[static_cast<std::size_t>(k)] = x.data && x.strides[axis] == 1 && x.strides.back() != 1 && x.strides.back() != 0;
+      turned[static_cast<std::size_t>(k)] =
+          x.data && x.strides[axis] == 1 && x.strides.back() != 1 && x.strides.back() != 0;
       if (turned[static_cast<std::size_t>(k)])
-        transpose_block(buffer(k), plan_.length, at(x.data, origin(x.strides) + begin * x.strides.back(), x.size), x.strides.back(), rows, n, x.size);
+        transpose_block(buffer(k), plan_.length, at(x.data, origin(x.strides) + begin * x.strides.back(), x.size),
+                        x.strides.back(), rows, n, x.size);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       // The odometer counts whole rows; find this one's number from its position.
@@ -380,8 +397,10 @@ inline void run_map(task& job) {
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / program.cost, 64);
   if (!sums.any() && detail::is_flat(job)) {
     if (total <= grain) return detail::run_flat(job, 0, total, false);
-    const bool past_cache = program.results == 1 && !job.out[0].add && total * static_cast<std::int64_t>(job.out[0].size) >= stream_bytes;
-    parallel_for(total, grain, [&](std::int64_t begin, std::int64_t end) { detail::run_flat(job, begin, end, past_cache); });
+    const bool past_cache =
+        program.results == 1 && !job.out[0].add && total * static_cast<std::int64_t>(job.out[0].size) >= stream_bytes;
+    parallel_for(total, grain,
+                 [&](std::int64_t begin, std::int64_t end) { detail::run_flat(job, begin, end, past_cache); });
     return;
   }
   const detail::strip_plan plan = detail::plan_strips(job);

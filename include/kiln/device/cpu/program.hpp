@@ -26,11 +26,11 @@ struct vertical_fold {
 };
 
 struct reduction_facts {
-  dtype type = dtype::float32;   ///< what it is computed in
-  std::uint64_t identity = 0;    ///< a double or int64, as bits
+  dtype type = dtype::float32;  ///< what it is computed in
+  std::uint64_t identity = 0;   ///< a double or int64, as bits
   bool has_identity = true;
   const char* name = "";
-  int operand_slot = -1;         ///< the leaf that is reduced as it is, or -1
+  int operand_slot = -1;  ///< the leaf that is reduced as it is, or -1
   vertical_fold vertical;
 };
 
@@ -42,10 +42,10 @@ struct pass_kernel {
 struct compiled {
   tape_view tape;
   int slots = 0, results = 0, reductions = 0, passes = 0, kept = 0;
-  std::int64_t pass_length = 4096;   ///< longest strip that a pass sums in the element type; strips are joined in double
+  std::int64_t pass_length = 4096;  ///< longest strip that a pass sums in the element type; strips are joined in double
   bool row_root = false;
-  int cost = 1;                      ///< rough work per element, in cheap operations
-  const dtype* stores = nullptr;     ///< per result: the type it is stored as
+  int cost = 1;                   ///< rough work per element, in cheap operations
+  const dtype* stores = nullptr;  ///< per result: the type it is stored as
   const reduction_facts* reduced = nullptr;
   const dtype* kept_types = nullptr;
   void (*map)(const strip&) = nullptr;
@@ -89,7 +89,10 @@ struct vertical {
     for (std::int64_t i = 0; i < n; i += W) {
       const int left = static_cast<int>(std::min<std::int64_t>(W, n - i));
       wide* t = reinterpret_cast<wide*>(total + i);
-      store_partial(t, Op::combine(load_partial<W>(static_cast<const wide*>(t), left), convert<wide>(load_partial<W>(p + i, left))), left);
+      store_partial(
+          t,
+          Op::combine(load_partial<W>(static_cast<const wide*>(t), left), convert<wide>(load_partial<W>(p + i, left))),
+          left);
     }
   }
   static void finish(void* values, const std::uint64_t* total, std::int64_t n) {
@@ -114,8 +117,12 @@ class compiler {
   static constexpr reduction_facts facts_at() {
     using T = compute_t<element_t<t[I].type>>;
     using Op = op_with_code<all_ops, t[I].code>;
-    reduction_facts f{.type = kiln::compute_type(t[I].type), .identity = to_bits(Op::template identity<T>()),
-                      .has_identity = Op::has_identity, .name = Op::name.data(), .operand_slot = -1, .vertical = {}};
+    reduction_facts f{.type = kiln::compute_type(t[I].type),
+                      .identity = to_bits(Op::template identity<T>()),
+                      .has_identity = Op::has_identity,
+                      .name = Op::name.data(),
+                      .operand_slot = -1,
+                      .vertical = {}};
     if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
     if constexpr (Program::row_root && plan::facts.last_phase == 1) f.vertical = detail::vertical<Op, T>::functions;
     return f;
@@ -129,7 +136,8 @@ class compiler {
     std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1> all{};
     (fill<I>(all), ...);
     return all;
-  }(std::make_integer_sequence<int, plan::size>{});
+  }
+  (std::make_integer_sequence<int, plan::size>{});
   static constexpr auto kept_types = [] {
     std::array<dtype, static_cast<std::size_t>(plan::kept_count) + 1> types{};
     for (int i = 0; i < plan::size; ++i)
@@ -139,11 +147,14 @@ class compiler {
   }();
   static constexpr auto pass = []<int... P>(std::integer_sequence<int, P...>) {
     return std::array<pass_kernel, static_cast<std::size_t>(passes) + 1>{
-        pass_kernel{&kernel<Program, kernel_kind::pass, P>::run, &kernel<Program, kernel_kind::pass, P>::join}..., pass_kernel{}};
-  }(std::make_integer_sequence<int, passes>{});
+        pass_kernel{&kernel<Program, kernel_kind::pass, P>::run, &kernel<Program, kernel_kind::pass, P>::join}...,
+        pass_kernel{}};
+  }
+  (std::make_integer_sequence<int, passes>{});
   static constexpr std::int64_t pass_length = []<int... P>(std::integer_sequence<int, P...>) {
     return std::min({std::int64_t{4096}, kernel<Program, kernel_kind::pass, P>::longest_strip...});
-  }(std::make_integer_sequence<int, passes>{});
+  }
+  (std::make_integer_sequence<int, passes>{});
   static constexpr int cost = [] {
     int c = 1;
     for (int i = 0; i < plan::size; ++i) {
@@ -154,10 +165,19 @@ class compiler {
   }();
 
   static constexpr compiled make() {
-    static_assert(plan::slots <= max_slots, "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
-    compiled c{.tape = view(t), .slots = plan::slots, .results = t.result_count(), .reductions = reductions,
-               .passes = passes, .kept = plan::kept_count, .row_root = Program::row_root, .cost = cost,
-               .stores = Program::stores.data(), .reduced = reduced.data(), .kept_types = kept_types.data()};
+    static_assert(plan::slots <= max_slots,
+                  "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
+    compiled c{.tape = view(t),
+               .slots = plan::slots,
+               .results = t.result_count(),
+               .reductions = reductions,
+               .passes = passes,
+               .kept = plan::kept_count,
+               .row_root = Program::row_root,
+               .cost = cost,
+               .stores = Program::stores.data(),
+               .reduced = reduced.data(),
+               .kept_types = kept_types.data()};
     if constexpr (reductions == 0) {
       c.map = &kernel<Program, kernel_kind::map, 0>::run;
     } else {

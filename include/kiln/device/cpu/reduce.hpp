@@ -17,13 +17,19 @@ namespace detail {
 class vertical_runner {
  public:
   vertical_runner(task& job, std::int64_t chunk)
-      : job_(job), program_(*job.program), chunk_(chunk), outer_(job.domain.rank() - 1), where_(job.domain, outer_ - 1),
-        partial_(static_cast<std::size_t>(program_.reductions * chunk) * 8), total_(static_cast<std::size_t>(program_.reductions * chunk) * 8),
+      : job_(job),
+        program_(*job.program),
+        chunk_(chunk),
+        outer_(job.domain.rank() - 1),
+        where_(job.domain, outer_ - 1),
+        partial_(static_cast<std::size_t>(program_.reductions * chunk) * 8),
+        total_(static_cast<std::size_t>(program_.reductions * chunk) * 8),
         values_(static_cast<std::size_t>(program_.reductions * chunk) * 8) {}
 
   static bool suits(const task& job) {
     const int rank = job.domain.rank();
-    if (!job.program->row_root || !job.program->operands || rank < 2 || row_axes(job) != 1 || job.domain[rank - 2] < 8) return false;
+    if (!job.program->row_root || !job.program->operands || rank < 2 || row_axes(job) != 1 || job.domain[rank - 2] < 8)
+      return false;
     bool fast_axis_kept = false;
     for (int k = 0; k < job.program->slots; ++k) {
       if (!job.in[k].data) continue;
@@ -49,8 +55,10 @@ class vertical_runner {
     constexpr std::int64_t run = 64;
     for (std::int64_t row = 0; row < job_.domain.back(); row += run) {
       const std::int64_t rows = std::min(run, job_.domain.back() - row);
-      if (direct) fold_memory(first, n, row, rows);
-      else fold_computed(first, n, row, rows);
+      if (direct)
+        fold_memory(first, n, row, rows);
+      else
+        fold_computed(first, n, row, rows);
       for (int r = 0; r < program_.reductions; ++r) {
         program_.reduced[r].vertical.flush(total(r), partial(r), n);
         program_.reduced[r].vertical.reset(partial(r), n);
@@ -77,7 +85,8 @@ class vertical_runner {
     for (std::int64_t i = 0; i < rows; i += together)
       for (int r = 0; r < program_.reductions; ++r) {
         const operand_view& x = job_.in[program_.reduced[r].operand_slot];
-        program_.reduced[r].vertical.add(partial(r), place(x, first, row + i), x.strides.back(), std::min(together, rows - i), n);
+        program_.reduced[r].vertical.add(partial(r), place(x, first, row + i), x.strides.back(),
+                                         std::min(together, rows - i), n);
       }
   }
   void fold_computed(std::int64_t first, std::int64_t n, std::int64_t row, std::int64_t rows) {
@@ -106,7 +115,11 @@ class vertical_runner {
 class long_row_runner {
  public:
   explicit long_row_runner(task& job)
-      : job_(job), program_(*job.program), outer_(job.domain.rank() - 1), length_(job.domain.back()), where_(job.domain, outer_),
+      : job_(job),
+        program_(*job.program),
+        outer_(job.domain.rank() - 1),
+        length_(job.domain.back()),
+        where_(job.domain, outer_),
         kept_(static_cast<std::size_t>(program_.kept * length_) * 8) {}
 
   static constexpr std::int64_t shortest = 32768;  ///< elements of a row that is worth cutting up
@@ -117,7 +130,8 @@ class long_row_runner {
       if (job.in[k].data && job.in[k].strides.back() != 1 && job.in[k].strides.back() != 0) return false;
     if (!job.program->row_root)
       for (int r = 0; r < job.program->results; ++r)
-        if (job.out[r].data && (job.out[r].strides.back() != 1 || job.out[r].type != job.program->stores[r])) return false;
+        if (job.out[r].data && (job.out[r].strides.back() != 1 || job.out[r].type != job.program->stores[r]))
+          return false;
     return true;
   }
 
@@ -135,11 +149,14 @@ class long_row_runner {
       parallel_for(shares, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           auto& mine = parts[static_cast<std::size_t>(i)];
-          for (int r = 0; r < program_.reductions; ++r) mine[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
-          for (std::int64_t k = i * share; k < std::min(strips, (i + 1) * share); ++k) strip_of(pass, k, done.data(), mine.data());
+          for (int r = 0; r < program_.reductions; ++r)
+            mine[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
+          for (std::int64_t k = i * share; k < std::min(strips, (i + 1) * share); ++k)
+            strip_of(pass, k, done.data(), mine.data());
         }
       });
-      for (std::int64_t i = 0; i < shares; ++i) program_.pass[pass].join(done.data(), parts[static_cast<std::size_t>(i)].data());
+      for (std::int64_t i = 0; i < shares; ++i)
+        program_.pass[pass].join(done.data(), parts[static_cast<std::size_t>(i)].data());
     }
     if (program_.row_root) finish(row, done);
   }
@@ -164,7 +181,8 @@ class long_row_runner {
       }
     std::array<void*, max_slots> kept;
     for (int i = 0; i < program_.kept; ++i)
-      kept[static_cast<std::size_t>(i)] = kept_.get() + i * length_ * 8 + begin * static_cast<std::int64_t>(size_of(program_.kept_types[i]));
+      kept[static_cast<std::size_t>(i)] =
+          kept_.get() + i * length_ * 8 + begin * static_cast<std::int64_t>(size_of(program_.kept_types[i]));
     strip s = make_strip(job_, p, std::min(program_.pass_length, length_ - begin));
     s.rows = done;
     s.partial = mine;
@@ -197,8 +215,9 @@ inline void reduce_nothing(task& job, std::int64_t rows) {
   const compiled& program = *job.program;
   for (int r = 0; r < program.reductions; ++r)
     if (!program.reduced[r].has_identity)
-      throw value_error(message(program.reduced[r].name, ": no elements along the reduced axes of a tensor of shape ", job.domain,
-                                ", and the ", program.reduced[r].name, " of nothing is not defined: check for empty tensors first"));
+      throw value_error(message(program.reduced[r].name, ": no elements along the reduced axes of a tensor of shape ",
+                                job.domain, ", and the ", program.reduced[r].name,
+                                " of nothing is not defined: check for empty tensors first"));
   std::array<std::array<std::uint64_t, 1>, max_slots> values;
   std::array<const void*, max_slots> finished;
   for (int r = 0; r < program.reductions; ++r)
@@ -235,16 +254,19 @@ inline void run_rows(task& job) {
   const int outer = job.domain.rank() - detail::row_axes(job);
   std::int64_t length = 1;
   for (int i = outer; i < job.domain.rank(); ++i) length *= job.domain[i];
-  const std::int64_t rows = total / length, grain = std::max<std::int64_t>(work_per_thread / (length * program.cost), 1);
+  const std::int64_t rows = total / length,
+                     grain = std::max<std::int64_t>(work_per_thread / (length * program.cost), 1);
 
   if (detail::vertical_runner::suits(job)) {
     const std::int64_t columns = job.domain[outer - 1], threads = num_threads();
-    const std::int64_t chunk = std::clamp<std::int64_t>((columns + threads - 1) / threads, std::min<std::int64_t>(columns, 256), 2048);
+    const std::int64_t chunk =
+        std::clamp<std::int64_t>((columns + threads - 1) / threads, std::min<std::int64_t>(columns, 256), 2048);
     const std::int64_t units = rows / columns * ((columns + chunk - 1) / chunk);
-    return parallel_for(units, std::max<std::int64_t>(work_per_thread / (chunk * length * program.cost), 1), [&](std::int64_t begin, std::int64_t end) {
-      detail::vertical_runner runner(job, chunk);
-      for (std::int64_t u = begin; u < end; ++u) runner.unit(u);
-    });
+    return parallel_for(units, std::max<std::int64_t>(work_per_thread / (chunk * length * program.cost), 1),
+                        [&](std::int64_t begin, std::int64_t end) {
+                          detail::vertical_runner runner(job, chunk);
+                          for (std::int64_t u = begin; u < end; ++u) runner.unit(u);
+                        });
   }
   if (rows < 4 * num_threads() && detail::long_row_runner::suits(job, sums)) {
     detail::long_row_runner runner(job);
@@ -260,8 +282,10 @@ inline void run_rows(task& job) {
 
 /// Runs a program of either kind.
 inline void run(task& job) {
-  if (job.program->reductions == 0) run_map(job);
-  else run_rows(job);
+  if (job.program->reductions == 0)
+    run_map(job);
+  else
+    run_rows(job);
 }
 
 }  // namespace kiln::cpu

@@ -19,17 +19,25 @@ namespace detail {
 /// The row axes behind the others, each group in its order.
 inline void rows_last(task& job) {
   for (int i = 1; i < job.domain.rank(); ++i)
-    for (int j = i; j > 0 && (job.reduced_axes >> (j - 1) & 1) && !(job.reduced_axes >> j & 1); --j) swap_axes(job, j - 1, j);
+    for (int j = i; j > 0 && (job.reduced_axes >> (j - 1) & 1) && !(job.reduced_axes >> j & 1); --j)
+      swap_axes(job, j - 1, j);
 }
 
-inline int row_axes(const task& job) { return std::popcount(job.reduced_axes); }
+inline int row_axes(const task& job) {
+  return std::popcount(job.reduced_axes);
+}
 
 /// One thread's work on rows.
 class row_runner {
  public:
   row_runner(task& job, result_sums* sums, std::int64_t length)
-      : job_(job), sums_(sums), program_(*job.program), length_(length), outer_(job.domain.rank() - row_axes(job)),
-        where_(job.domain, outer_), block_(block_rows(job, length)),
+      : job_(job),
+        sums_(sums),
+        program_(*job.program),
+        length_(length),
+        outer_(job.domain.rank() - row_axes(job)),
+        where_(job.domain, outer_),
+        block_(block_rows(job, length)),
         staged_(static_cast<std::size_t>(program_.slots * block_ * length) * 8),
         kept_(static_cast<std::size_t>(program_.kept * length) * 8),
         results_(static_cast<std::size_t>(program_.row_root ? 0 : program_.results * block_ * length) * 8),
@@ -57,7 +65,8 @@ class row_runner {
 
   // An operand whose rows are strided but whose neighbouring rows lie side by side is turned a block of rows at a time.
   static bool turns(const dims& strides, int outer, const dims& domain) {
-    return domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 && strides.back() != 0 && strides[outer - 1] == 1;
+    return domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 && strides.back() != 0 &&
+           strides[outer - 1] == 1;
   }
   static std::int64_t block_rows(const task& job, std::int64_t length) {
     const int outer = job.domain.rank() - row_axes(job);
@@ -77,7 +86,9 @@ class row_runner {
       if (job_.in[k].data && job_.in[k].strides.back() != 1 && job_.in[k].strides.back() != 0) return false;
     if (!program_.row_root)
       for (int r = 0; r < program_.results; ++r)
-        if (job_.out[r].data && (summed(r) || job_.out[r].strides.back() != 1 || job_.out[r].type != program_.stores[r])) return false;
+        if (job_.out[r].data &&
+            (summed(r) || job_.out[r].strides.back() != 1 || job_.out[r].type != program_.stores[r]))
+          return false;
     return true;
   }
   void rows_in_line(std::int64_t begin, std::int64_t end) {
@@ -104,10 +115,14 @@ class row_runner {
       passes();
       if (program_.row_root) keep_finished(row);
       for (int k = 0; k < program_.slots; ++k)
-        if (job_.in[k].data) p_.in[static_cast<std::size_t>(k)] = static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
+        if (job_.in[k].data)
+          p_.in[static_cast<std::size_t>(k)] =
+              static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
       if (!program_.row_root)
         for (int r = 0; r < program_.results; ++r)
-          if (direct_[static_cast<std::size_t>(r)]) p_.out[static_cast<std::size_t>(r)] = static_cast<char*>(p_.out[static_cast<std::size_t>(r)]) + out_bytes[static_cast<std::size_t>(r)];
+          if (direct_[static_cast<std::size_t>(r)])
+            p_.out[static_cast<std::size_t>(r)] =
+                static_cast<char*>(p_.out[static_cast<std::size_t>(r)]) + out_bytes[static_cast<std::size_t>(r)];
     }
   }
 
@@ -123,7 +138,8 @@ class row_runner {
       for (int k = 0; k < program_.slots; ++k) {
         const operand_view& x = job_.in[k];
         if (x.data && turns(x.strides, outer_, job_.domain))
-          transpose_block(staged(k), length_, at(x.data, where_.offset(x.strides), x.size), x.strides.back(), rows, length_, x.size);
+          transpose_block(staged(k), length_, at(x.data, where_.offset(x.strides), x.size), x.strides.back(), rows,
+                          length_, x.size);
       }
     }
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -155,12 +171,15 @@ class row_runner {
         const result_view& y = job_.out[r];
         p_.out[static_cast<std::size_t>(r)] = nullptr;
         if (!y.data) continue;
-        direct_[static_cast<std::size_t>(r)] = !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
-        p_.out[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size) : result(r);
+        direct_[static_cast<std::size_t>(r)] =
+            !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
+        p_.out[static_cast<std::size_t>(r)] =
+            direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size) : result(r);
         p_.add[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] && y.add;
       }
     passes();
-    if (program_.row_root) keep_finished(row);
+    if (program_.row_root)
+      keep_finished(row);
     else
       for (int r = 0; r < program_.results; ++r)
         if (job_.out[r].data && !direct_[static_cast<std::size_t>(r)]) put_row(r);
@@ -187,12 +206,16 @@ class row_runner {
     for (std::int64_t i = program_.pass_length; i < length_; i += program_.pass_length) {
       for (int k = 0; k < program_.slots; ++k)
         if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
-          here.in[static_cast<std::size_t>(k)] = at(here.in[static_cast<std::size_t>(k)], program_.pass_length, job_.in[k].size);
+          here.in[static_cast<std::size_t>(k)] =
+              at(here.in[static_cast<std::size_t>(k)], program_.pass_length, job_.in[k].size);
       if (!program_.row_root)
         for (int r = 0; r < program_.results; ++r)
-          if (job_.out[r].data) here.out[static_cast<std::size_t>(r)] = at(here.out[static_cast<std::size_t>(r)], program_.pass_length, size_of(program_.stores[r]));
+          if (job_.out[r].data)
+            here.out[static_cast<std::size_t>(r)] =
+                at(here.out[static_cast<std::size_t>(r)], program_.pass_length, size_of(program_.stores[r]));
       for (int k = 0; k < program_.kept; ++k)
-        kept[static_cast<std::size_t>(k)] = at(kept[static_cast<std::size_t>(k)], program_.pass_length, size_of(program_.kept_types[k]));
+        kept[static_cast<std::size_t>(k)] =
+            at(kept[static_cast<std::size_t>(k)], program_.pass_length, size_of(program_.kept_types[k]));
       strip s = make_strip(job_, here, std::min(program_.pass_length, length_ - i));
       s.rows = partial_.data();
       s.partial = partial_.data();
@@ -228,7 +251,8 @@ class row_runner {
   void gather_row(char* to, const char* from, const dims& strides, std::size_t size) {
     const dims s = row_strides(strides);
     pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
-      gather(to + done * static_cast<std::int64_t>(size), at(static_cast<const void*>(from), here.offset(s), size), strides.back(), n, size);
+      gather(to + done * static_cast<std::int64_t>(size), at(static_cast<const void*>(from), here.offset(s), size),
+             strides.back(), n, size);
     });
   }
   void put_row(int r) {
@@ -239,8 +263,10 @@ class row_runner {
     pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
       const char* values = result(r) + done * static_cast<std::int64_t>(size);
       const std::int64_t offset = base + here.offset(s);
-      if (summed(r)) sums_->add(r, values, offset, y.strides.back(), n);
-      else put_strip(at(y.data, offset, y.size), y.type, y.strides.back(), values, program_.stores[r], n, y.add);
+      if (summed(r))
+        sums_->add(r, values, offset, y.strides.back(), n);
+      else
+        put_strip(at(y.data, offset, y.size), y.type, y.strides.back(), values, program_.stores[r], n, y.add);
     });
   }
 
@@ -249,15 +275,19 @@ class row_runner {
     for (int k = 0; k < program_.reductions; ++k) {
       char* to = finished_.get() + k * finished_rows * 8;
       const std::uint64_t bits = partial_[static_cast<std::size_t>(k)];
-      if (program_.reduced[k].type == dtype::float32) reinterpret_cast<float*>(to)[pending_] = from_bits<float>(bits);
+      if (program_.reduced[k].type == dtype::float32)
+        reinterpret_cast<float*>(to)[pending_] = from_bits<float>(bits);
       else
-        visit_dtype(program_.reduced[k].type, [&]<class T>(std::type_identity<T>) { reinterpret_cast<compute_t<T>*>(to)[pending_] = from_bits<compute_t<T>>(bits); });
+        visit_dtype(program_.reduced[k].type, [&]<class T>(std::type_identity<T>) {
+          reinterpret_cast<compute_t<T>*>(to)[pending_] = from_bits<compute_t<T>>(bits);
+        });
     }
     if (++pending_ == finished_rows) flush(row + 1 - finished_rows);
   }
   void flush(std::int64_t first) {
     std::array<const void*, max_slots> finished;
-    for (int k = 0; k < program_.reductions; ++k) finished[static_cast<std::size_t>(k)] = finished_.get() + k * finished_rows * 8;
+    for (int k = 0; k < program_.reductions; ++k)
+      finished[static_cast<std::size_t>(k)] = finished_.get() + k * finished_rows * 8;
     finish_rows(job_, outer_, finished.data(), first, pending_);
     pending_ = 0;
   }
@@ -281,12 +311,14 @@ class row_runner {
       if (!direct) {
         where.go_to(first + i);
         for (std::int64_t r = 0; r < length; ++r) {
-          std::memcpy(at(y.data, where.offset(y.strides), y.size), buffer.data() + r * static_cast<std::int64_t>(y.size), y.size);
+          std::memcpy(at(y.data, where.offset(y.strides), y.size),
+                      buffer.data() + r * static_cast<std::int64_t>(y.size), y.size);
           where.advance();
         }
       }
       for (int k = 0; k < job.program->reductions; ++k)
-        from[static_cast<std::size_t>(k)] = at(from[static_cast<std::size_t>(k)], length, size_of(job.program->reduced[k].type));
+        from[static_cast<std::size_t>(k)] =
+            at(from[static_cast<std::size_t>(k)], length, size_of(job.program->reduced[k].type));
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Kernels read and write contiguous strips. What lies otherwise in memory is brought into a strip first (`gather`) or
-// put in its place afterwards (`scatter`, `scatter_add`); a result too large for the cache is written past it (`stream`).
+// put in its place afterwards (`scatter`, `scatter_add`); a result too large for the cache is written past it
+// (`stream`).
 #pragma once
 
 #include <cstddef>
@@ -26,8 +27,8 @@ inline void scatter_words(void* to, std::int64_t stride, const void* from, std::
   for (std::int64_t i = 0; i < n; ++i) out[i * stride] = in[i];
 }
 template <class Word>
-inline void transpose_words(void* to, std::int64_t to_stride, const void* from, std::int64_t from_stride, std::int64_t rows,
-                            std::int64_t columns) {
+inline void transpose_words(void* to, std::int64_t to_stride, const void* from, std::int64_t from_stride,
+                            std::int64_t rows, std::int64_t columns) {
   Word* out = static_cast<Word*>(to);
   const Word* in = static_cast<const Word*>(from);
   // Small blocks keep both sides in registers and first-level cache.
@@ -48,10 +49,14 @@ inline void gather(void* to, const void* from, std::int64_t stride, std::int64_t
     return;
   }
   switch (size) {
-    case 1: return detail::gather_words<std::uint8_t>(to, from, stride, n);
-    case 2: return detail::gather_words<std::uint16_t>(to, from, stride, n);
-    case 4: return detail::gather_words<std::uint32_t>(to, from, stride, n);
-    default: return detail::gather_words<std::uint64_t>(to, from, stride, n);
+    case 1:
+      return detail::gather_words<std::uint8_t>(to, from, stride, n);
+    case 2:
+      return detail::gather_words<std::uint16_t>(to, from, stride, n);
+    case 4:
+      return detail::gather_words<std::uint32_t>(to, from, stride, n);
+    default:
+      return detail::gather_words<std::uint64_t>(to, from, stride, n);
   }
 }
 
@@ -62,21 +67,29 @@ inline void scatter(void* to, std::int64_t stride, const void* from, std::int64_
     return;
   }
   switch (size) {
-    case 1: return detail::scatter_words<std::uint8_t>(to, stride, from, n);
-    case 2: return detail::scatter_words<std::uint16_t>(to, stride, from, n);
-    case 4: return detail::scatter_words<std::uint32_t>(to, stride, from, n);
-    default: return detail::scatter_words<std::uint64_t>(to, stride, from, n);
+    case 1:
+      return detail::scatter_words<std::uint8_t>(to, stride, from, n);
+    case 2:
+      return detail::scatter_words<std::uint16_t>(to, stride, from, n);
+    case 4:
+      return detail::scatter_words<std::uint32_t>(to, stride, from, n);
+    default:
+      return detail::scatter_words<std::uint64_t>(to, stride, from, n);
   }
 }
 
 /// `columns` runs of `rows` neighbouring elements each, `from_stride` apart, turned into `rows` rows of `columns`.
-inline void transpose_block(void* to, std::int64_t to_stride, const void* from, std::int64_t from_stride, std::int64_t rows,
-                            std::int64_t columns, std::size_t size) {
+inline void transpose_block(void* to, std::int64_t to_stride, const void* from, std::int64_t from_stride,
+                            std::int64_t rows, std::int64_t columns, std::size_t size) {
   switch (size) {
-    case 1: return detail::transpose_words<std::uint8_t>(to, to_stride, from, from_stride, rows, columns);
-    case 2: return detail::transpose_words<std::uint16_t>(to, to_stride, from, from_stride, rows, columns);
-    case 4: return detail::transpose_words<std::uint32_t>(to, to_stride, from, from_stride, rows, columns);
-    default: return detail::transpose_words<std::uint64_t>(to, to_stride, from, from_stride, rows, columns);
+    case 1:
+      return detail::transpose_words<std::uint8_t>(to, to_stride, from, from_stride, rows, columns);
+    case 2:
+      return detail::transpose_words<std::uint16_t>(to, to_stride, from, from_stride, rows, columns);
+    case 4:
+      return detail::transpose_words<std::uint32_t>(to, to_stride, from, from_stride, rows, columns);
+    default:
+      return detail::transpose_words<std::uint64_t>(to, to_stride, from, from_stride, rows, columns);
   }
 }
 

@@ -20,10 +20,14 @@ namespace detail {
 template <class F>
 inline void visit_floating(dtype type, F f) {
   switch (type) {
-    case dtype::float16: return f(std::type_identity<half>{});
-    case dtype::bfloat16: return f(std::type_identity<bfloat16>{});
-    case dtype::float64: return f(std::type_identity<double>{});
-    default: return f(std::type_identity<float>{});
+    case dtype::float16:
+      return f(std::type_identity<half>{});
+    case dtype::bfloat16:
+      return f(std::type_identity<bfloat16>{});
+    case dtype::float64:
+      return f(std::type_identity<double>{});
+    default:
+      return f(std::type_identity<float>{});
   }
 }
 
@@ -49,7 +53,8 @@ template <class T>
 inline void add_wide(double* total, const T* values, std::int64_t n) {
   constexpr int N = vector_bytes / 8;
   std::int64_t i = 0;
-  for (; i + N <= n; i += N) store(total + i, load<N>(static_cast<const double*>(total + i)) + convert<double>(load<N>(values + i)));
+  for (; i + N <= n; i += N)
+    store(total + i, load<N>(static_cast<const double*>(total + i)) + convert<double>(load<N>(values + i)));
   for (; i < n; ++i) total[i] += static_cast<double>(values[i]);
 }
 
@@ -57,7 +62,8 @@ inline void add_wide(double* total, const T* values, std::int64_t n) {
 
 /// Puts a contiguous strip of one type into places `stride` apart of another, rounding once; with `add`, adds it.
 /// Types that differ, and adding, are for floating types only.
-inline void put_strip(void* to, dtype to_type, std::int64_t stride, const void* from, dtype from_type, std::int64_t n, bool add) {
+inline void put_strip(void* to, dtype to_type, std::int64_t stride, const void* from, dtype from_type, std::int64_t n,
+                      bool add) {
   if (!add && to_type == from_type) return scatter(to, stride, from, n, size_of(to_type));
   detail::visit_floating(to_type, [&]<class To>(std::type_identity<To>) {
     auto put = [&]<class From>(const From* values) {
@@ -67,8 +73,10 @@ inline void put_strip(void* to, dtype to_type, std::int64_t stride, const void* 
         out[i * stride] = static_cast<To>(before + values[i]);
       }
     };
-    if (from_type == dtype::float64) put(static_cast<const double*>(from));
-    else put(static_cast<const float*>(from));
+    if (from_type == dtype::float64)
+      put(static_cast<const double*>(from));
+    else
+      put(static_cast<const float*>(from));
   });
 }
 
@@ -83,8 +91,10 @@ class result_sums {
       std::int64_t size = 1;
       bool narrow = false;
       for (int i = 0; i < job.domain.rank(); ++i) {
-        if (y.strides[i] == 0) narrow |= job.domain[i] != 1;
-        else size *= job.domain[i];
+        if (y.strides[i] == 0)
+          narrow |= job.domain[i] != 1;
+        else
+          size *= job.domain[i];
       }
       if (narrow) wide_.push_back({r, size, {}, {}});
     }
@@ -100,14 +110,18 @@ class result_sums {
   void add(int r, const void* values, std::int64_t offset, std::int64_t stride, std::int64_t n) {
     double* total = room(r) + offset;
     auto add_values = [&](const auto* v) {
-      if (stride == 0) *total += detail::sum_of(v, n);
-      else if (stride == 1) detail::add_wide(total, v, n);
+      if (stride == 0)
+        *total += detail::sum_of(v, n);
+      else if (stride == 1)
+        detail::add_wide(total, v, n);
       else
         for (std::int64_t i = 0; i < n; ++i) total[i * stride] += static_cast<double>(v[i]);
     };
     // Half types are computed in float, so a strip is of one of two types.
-    if (job_.program->stores[r] == dtype::float64) add_values(static_cast<const double*>(values));
-    else add_values(static_cast<const float*>(values));
+    if (job_.program->stores[r] == dtype::float64)
+      add_values(static_cast<const double*>(values));
+    else
+      add_values(static_cast<const float*>(values));
   }
   /// Adds values already summed.
   void add_number(int r, double value, std::int64_t offset) { room(r)[offset] += value; }

@@ -30,8 +30,8 @@ struct task {
   const compiled* program = nullptr;
   dims domain;
   std::uint32_t reduced_axes = 0;  ///< of a row program: bit i is set if axis i belongs to the row
-  operand_view* in = nullptr;   ///< per leaf slot of the program; the driver may rewrite them
-  result_view* out = nullptr;   ///< per result of the program
+  operand_view* in = nullptr;      ///< per leaf slot of the program; the driver may rewrite them
+  result_view* out = nullptr;      ///< per result of the program
   const std::uint64_t* scalars = nullptr;
 };
 

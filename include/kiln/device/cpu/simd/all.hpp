@@ -15,8 +15,8 @@
 #include <kiln/device/cpu/simd/lanes.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
-#include <kiln/device/cpu/simd/polygamma.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
+#include <kiln/device/cpu/simd/polygamma.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
 #include <kiln/device/cpu/simd/power.hpp>
 #include <kiln/device/cpu/simd/reduce.hpp>
