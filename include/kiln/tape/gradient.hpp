@@ -18,7 +18,7 @@ namespace detail {
 class reverse_sweep {
  public:
   constexpr reverse_sweep(const program& value, program& out, const rule_table& ops, int slots, dtype stored)
-      : out_(out), ops_(ops), adjoint_(value.size()), levels_(64) {
+      : out_(out), ops_(ops), adjoint_(new std::int16_t[static_cast<std::size_t>(value.size()) + 1]) {
     for (int i = 0; i < value.size(); ++i) {
       out_.push(value[i]);
       adjoint_[i] = -1;
@@ -34,6 +34,10 @@ class reverse_sweep {
         if (value[i].code == opcode::leaf && value[i].slot == s) found = adjoint_[i];
       out_.add_result(found);
     }
+  }
+  constexpr ~reverse_sweep() {
+    delete[] adjoint_;
+    delete[] levels_;
   }
   reverse_sweep(const reverse_sweep&) = delete;
   reverse_sweep& operator=(const reverse_sweep&) = delete;
