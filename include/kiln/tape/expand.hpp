@@ -10,8 +10,7 @@ namespace kiln {
 /// Copies `from` into the empty `into` with composite ops written out; with `keep_differentiable`, only those that
 /// have no derivative rule of their own (what the gradient pass wants to see).
 constexpr void expand(const program& from, program& into, const rule_table& ops, bool keep_differentiable) {
-  const std::size_t n = static_cast<std::size_t>(from.size());
-  std::int16_t* place = new std::int16_t[n + 1];
+  detail::scratch<std::int16_t> place(from.size());
   for (int i = 0; i < from.size(); ++i) {
     instruction now = from[i];
     if (now.a >= 0) now.a = place[now.a];
@@ -32,7 +31,7 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
       program flat;
       expand(inner, flat, ops, keep_differentiable);
       const int operands[3] = {now.a, now.b, now.c};
-      std::int16_t* inner_place = new std::int16_t[static_cast<std::size_t>(flat.size()) + 1];
+      detail::scratch<std::int16_t> inner_place(flat.size());
       for (int k = 0; k < flat.size(); ++k) {
         instruction x = flat[k];
         if (x.code == opcode::leaf) {
@@ -45,13 +44,11 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
         inner_place[k] = static_cast<std::int16_t>(into.push(x));
       }
       place[i] = inner_place[flat.results[0]];
-      delete[] inner_place;
     } else {
       place[i] = static_cast<std::int16_t>(into.push(now));
     }
   }
   for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
-  delete[] place;
 }
 
 }  // namespace kiln

@@ -18,7 +18,7 @@ namespace detail {
 class reverse_sweep {
  public:
   constexpr reverse_sweep(const program& value, program& out, const rule_table& ops, int slots, dtype stored)
-      : out_(out), ops_(ops), adjoint_(new std::int16_t[static_cast<std::size_t>(value.size()) + 1]) {
+      : out_(out), ops_(ops), adjoint_(value.size()), levels_(room_) {
     for (int i = 0; i < value.size(); ++i) {
       out_.push(value[i]);
       adjoint_[i] = -1;
@@ -34,10 +34,6 @@ class reverse_sweep {
         if (value[i].code == opcode::leaf && value[i].slot == s) found = adjoint_[i];
       out_.add_result(found);
     }
-  }
-  constexpr ~reverse_sweep() {
-    delete[] adjoint_;
-    delete[] levels_;
   }
   reverse_sweep(const reverse_sweep&) = delete;
   reverse_sweep& operator=(const reverse_sweep&) = delete;
@@ -81,24 +77,17 @@ class reverse_sweep {
   }
   constexpr level level_at(int i) {
     for (; known_ <= i; ++known_) {
-      if (known_ == room_) widen();
-      levels_[known_] = level_of(out_[known_], levels_, ops_);
+      if (known_ == room_) levels_.widen(known_, room_ *= 2);
+      levels_[known_] = level_of(out_[known_], levels_.data(), ops_);
     }
     return levels_[i];
-  }
-  constexpr void widen() {
-    level* wider = new level[static_cast<std::size_t>(2 * room_ + 64)];
-    for (int i = 0; i < known_; ++i) wider[i] = levels_[i];
-    delete[] levels_;
-    levels_ = wider;
-    room_ = 2 * room_ + 64;
   }
 
   program& out_;
   const rule_table& ops_;
-  std::int16_t* adjoint_;
-  level* levels_ = nullptr;
-  int known_ = 0, room_ = 0;
+  scratch<std::int16_t> adjoint_;
+  int known_ = 0, room_ = 64;
+  scratch<level> levels_;  // of the first `known_` instructions
 };
 }  // namespace detail
 
@@ -117,17 +106,16 @@ constexpr void gradient(const program& value, program& out, const rule_table& op
     keep_needed(sweep, out);
     return;
   }
-  std::int16_t* place = new std::int16_t[static_cast<std::size_t>(sweep.size()) + 1];
+  detail::scratch<std::int16_t> place(sweep.size());
   for (int i = 0; i < sweep.size(); ++i) {
     instruction now = sweep[i];
     if (i == root) {
-      level* levels = new level[static_cast<std::size_t>(root) + 1];
-      for (int k = 0; k <= root; ++k) levels[k] = level_of(sweep[k], levels, ops);
+      detail::scratch<level> levels(root);
+      for (int k = 0; k <= root; ++k) levels[k] = level_of(sweep[k], levels.data(), ops);
       now = {.code = opcode::leaf,
              .type = stored,
              .slot = static_cast<std::int16_t>(slots + 1),
              .literal = levels[root] == level::row ? 1u : 0u};
-      delete[] levels;
     } else {
       if (now.a >= 0) now.a = place[now.a];
       if (now.b >= 0) now.b = place[now.b];
@@ -137,7 +125,6 @@ constexpr void gradient(const program& value, program& out, const rule_table& op
   }
   for (int r = 0; r < sweep.result_count; ++r)
     read_back.add_result(sweep.results[r] < 0 ? -1 : place[sweep.results[r]]);
-  delete[] place;
   program flat;
   expand(read_back, flat, ops, false);
   keep_needed(flat, out);

@@ -12,6 +12,31 @@
 
 namespace kiln {
 
+namespace detail {
+/// An array for the time of one pass, given back however the pass ends. (std::vector is no constant expression for all
+/// of our compilers.)
+template <class T>
+class scratch {
+ public:
+  constexpr explicit scratch(int size) : at_(new T[static_cast<std::size_t>(size) + 1]) {}
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+  constexpr ~scratch() { delete[] at_; }
+  constexpr T& operator[](int i) { return at_[i]; }
+  constexpr T* data() { return at_; }
+  /// Makes room for `size` elements and keeps the first `kept`.
+  constexpr void widen(int kept, int size) {
+    T* const wider = new T[static_cast<std::size_t>(size) + 1];
+    for (int i = 0; i < kept; ++i) wider[i] = at_[i];
+    delete[] at_;
+    at_ = wider;
+  }
+
+ private:
+  T* at_;
+};
+}  // namespace detail
+
 /// A growing tape. Usable in constant expressions (all memory is given back before they end).
 class program {
  public:
@@ -147,9 +172,8 @@ constexpr tape_key key(const tape_view& t) {
 
 /// Only what the results need, in order; leaves keep their slots. The usual last step of a pass.
 constexpr void keep_needed(const program& from, program& into) {
-  const std::size_t n = static_cast<std::size_t>(from.size());
-  std::int16_t* place = new std::int16_t[n + 1];
-  for (std::size_t i = 0; i <= n; ++i) place[i] = -1;
+  detail::scratch<std::int16_t> place(from.size());
+  for (int i = 0; i < from.size(); ++i) place[i] = -1;
   for (int r = 0; r < from.result_count; ++r)
     if (from.results[r] >= 0) place[from.results[r]] = 0;
   for (int i = from.size() - 1; i >= 0; --i)
@@ -167,7 +191,6 @@ constexpr void keep_needed(const program& from, program& into) {
       place[i] = static_cast<std::int16_t>(into.push(now));
     }
   for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
-  delete[] place;
 }
 
 /// Runs `build(program&)` in a constant expression and keeps the result as a tape of exactly its size.
