@@ -10,7 +10,8 @@ namespace kiln {
 /// Copies `from` into the empty `into` with composite ops written out; with `keep_differentiable`, only those that
 /// have no derivative rule of their own (what the gradient pass wants to see).
 constexpr void expand(const program& from, program& into, const rule_table& ops, bool keep_differentiable) {
-  detail::scratch<std::int16_t> place(from.size());
+  detail::scratch<std::int16_t> places(from.size());
+  std::int16_t* const place = places.data();
   for (int i = 0; i < from.size(); ++i) {
     instruction now = from[i];
     if (now.a >= 0) now.a = place[now.a];
@@ -31,7 +32,8 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
       program flat;
       expand(inner, flat, ops, keep_differentiable);
       const int operands[3] = {now.a, now.b, now.c};
-      detail::scratch<std::int16_t> inner_place(flat.size());
+      detail::scratch<std::int16_t> inner_places(flat.size());
+      std::int16_t* const inner_place = inner_places.data();
       for (int k = 0; k < flat.size(); ++k) {
         instruction x = flat[k];
         if (x.code == opcode::leaf) {

@@ -18,7 +18,7 @@ namespace detail {
 class reverse_sweep {
  public:
   constexpr reverse_sweep(const program& value, program& out, const rule_table& ops, int slots, dtype stored)
-      : out_(out), ops_(ops), adjoint_(value.size()), levels_(room_) {
+      : out_(out), ops_(ops), adjoints_(value.size()), adjoint_(adjoints_.data()) {
     for (int i = 0; i < value.size(); ++i) {
       out_.push(value[i]);
       adjoint_[i] = -1;
@@ -78,16 +78,17 @@ class reverse_sweep {
   constexpr level level_at(int i) {
     for (; known_ <= i; ++known_) {
       if (known_ == room_) levels_.widen(known_, room_ *= 2);
-      levels_[known_] = level_of(out_[known_], levels_.data(), ops_);
+      levels_.data()[known_] = level_of(out_[known_], levels_.data(), ops_);
     }
-    return levels_[i];
+    return levels_.data()[i];
   }
 
   program& out_;
   const rule_table& ops_;
-  scratch<std::int16_t> adjoint_;
+  scratch<std::int16_t> adjoints_;
+  std::int16_t* adjoint_;
   int known_ = 0, room_ = 64;
-  scratch<level> levels_;  // of the first `known_` instructions
+  scratch<level> levels_{room_};  // of the first `known_` instructions
 };
 }  // namespace detail
 
@@ -106,12 +107,14 @@ constexpr void gradient(const program& value, program& out, const rule_table& op
     keep_needed(sweep, out);
     return;
   }
-  detail::scratch<std::int16_t> place(sweep.size());
+  detail::scratch<std::int16_t> places(sweep.size());
+  std::int16_t* const place = places.data();
   for (int i = 0; i < sweep.size(); ++i) {
     instruction now = sweep[i];
     if (i == root) {
-      detail::scratch<level> levels(root);
-      for (int k = 0; k <= root; ++k) levels[k] = level_of(sweep[k], levels.data(), ops);
+      detail::scratch<level> level_memory(root);
+      level* const levels = level_memory.data();
+      for (int k = 0; k <= root; ++k) levels[k] = level_of(sweep[k], levels, ops);
       now = {.code = opcode::leaf,
              .type = stored,
              .slot = static_cast<std::int16_t>(slots + 1),

@@ -22,7 +22,6 @@ class scratch {
   scratch(const scratch&) = delete;
   scratch& operator=(const scratch&) = delete;
   constexpr ~scratch() { delete[] at_; }
-  constexpr T& operator[](int i) { return at_[i]; }
   constexpr T* data() { return at_; }
   /// Makes room for `size` elements and keeps the first `kept`.
   constexpr void widen(int kept, int size) {
@@ -172,7 +171,8 @@ constexpr tape_key key(const tape_view& t) {
 
 /// Only what the results need, in order; leaves keep their slots. The usual last step of a pass.
 constexpr void keep_needed(const program& from, program& into) {
-  detail::scratch<std::int16_t> place(from.size());
+  detail::scratch<std::int16_t> places(from.size());
+  std::int16_t* const place = places.data();
   for (int i = 0; i < from.size(); ++i) place[i] = -1;
   for (int r = 0; r < from.result_count; ++r)
     if (from.results[r] >= 0) place[from.results[r]] = 0;
