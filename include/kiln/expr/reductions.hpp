@@ -120,7 +120,8 @@ template <Expression X>
 auto std(X x, axes over = {}, bool keepdim = false, double correction = 1) {
   return sqrt(var(std::move(x), over, keepdim, correction));
 }
-/// log(sum(exp(x))) without overflow; -inf for nothing but -inf.
+/// log(sum(exp(x))) without overflow; -inf for nothing but -inf. Throws value_error, when evaluated, if there are no
+/// elements.
 template <Expression X>
 auto logsumexp(X x, axes over = {}, bool keepdim = false) {
   return detail::over_axes<logsumexp_op>(std::move(x), over, keepdim);
