@@ -37,6 +37,13 @@ TEST_CASE("sqrt, rsqrt: values and gradients") {
                         {0, 50, 0.2, 9});
 }
 
+TEST_CASE("root: is sqrt, but for its gradient at zero") {
+  check_unary<root_op>([](auto x) { return apply<root_op>(x); }, [](auto x) { return std::sqrt(x); }, rounded(),
+                       {0, 50, 0.2, 9});
+  CHECK(gradients_of<double>([](auto x) { return apply<root_op>(x); }, Tensor<double>{0.0, 4.0}) ==
+        std::vector<double>{0, 0.25});
+}
+
 TEST_CASE("pow, hypot: values and gradients") {
   check_binary<pow_op>([](auto a, auto b) { return pow(a, b); }, [](auto a, auto b) { return std::pow(a, b); },
                        stated<pow_op>(), {0, 20, 0.3, 3}, {-8, 8, -2.5, 2.5});

@@ -134,6 +134,13 @@ TEST_CASE("row functions: special values") {
   CHECK(std::isnan(evaluated(var(Tensor<double>{3.0})).item()));
 }
 
+TEST_CASE("norm and std: where they are zero, the gradient is zero, not nan") {
+  CHECK(gradients_of<double>([](auto x) { return norm(x); }, Tensor<double>{0.0, 0.0}) == std::vector<double>{0, 0});
+  CHECK(gradients_of<double>([](auto x) { return kiln::std(x); }, Tensor<double>{3.0, 3.0}) ==
+        std::vector<double>{0, 0});
+  CHECK(gradients_of<double>([](auto x) { return norm(x); }, Tensor<double>{3.0, 4.0})[0] == doctest::Approx(0.6));
+}
+
 TEST_CASE("row functions: gradients along rows and columns") {
   Tensor<double> x(new_tensor(dtype::float64, {3, 5}));
   for (std::int64_t i = 0; i < 15; ++i) x.data()[i] = 2 * std::sin(static_cast<double>(i * i));

@@ -115,10 +115,10 @@ auto var(X x, axes over = {}, bool keepdim = false, double correction = 1) {
   return detail::over_axes<squared_deviation_op>(std::move(x), over, keepdim, {1 / n, 0}) /
          std::max(n - correction, 0.0);
 }
-/// Standard deviation: the square root of var.
+/// Standard deviation: the square root of var. Where it is 0, its gradient is taken to be 0, as in PyTorch.
 template <Expression X>
 auto std(X x, axes over = {}, bool keepdim = false, double correction = 1) {
-  return sqrt(var(std::move(x), over, keepdim, correction));
+  return apply<root_op>(var(std::move(x), over, keepdim, correction));
 }
 /// log(sum(exp(x))) without overflow; -inf for nothing but -inf. Throws value_error, when evaluated, if there are no
 /// elements.
@@ -126,10 +126,10 @@ template <Expression X>
 auto logsumexp(X x, axes over = {}, bool keepdim = false) {
   return detail::over_axes<logsumexp_op>(std::move(x), over, keepdim);
 }
-/// The Euclidean norm, sqrt(sum(x * x)).
+/// The Euclidean norm, sqrt(sum(x * x)). Its gradient at 0 is 0, as in PyTorch.
 template <Expression X>
 auto norm(X x, axes over = {}, bool keepdim = false) {
-  return sqrt(sum(square(detail::as_floating(std::move(x))), over, keepdim));
+  return apply<root_op>(sum(square(detail::as_floating(std::move(x))), over, keepdim));
 }
 
 /// exp(x) / sum(exp(x)) along the axes.

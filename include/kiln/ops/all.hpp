@@ -24,8 +24,8 @@ namespace kiln {
 // clang-format off
 using all_ops = op_list<
     cast_op, clone_op, stop_gradient_op,
-    add_op, sub_op, mul_op, div_op, neg_op, square_op, sqrt_op, rsqrt_op, reciprocal_op, abs_op, pow_op, hypot_op,
-    fmod_op, remainder_op,
+    add_op, sub_op, mul_op, div_op, neg_op, square_op, sqrt_op, root_op, rsqrt_op, reciprocal_op, abs_op,
+    pow_op, hypot_op, fmod_op, remainder_op,
     floor_op, ceil_op, round_op, trunc_op, sign_op,
     exp_op, exp2_op, expm1_op, sigmoid_op,
     log_op, log2_op, log10_op, log1p_op,

@@ -84,6 +84,13 @@ struct sqrt_op : floating<1> {
   static constexpr auto value(auto x) { return sqrt(x); }
   static constexpr auto adjoint(auto g, auto y, auto) { return g / (2 * y); }
 };
+/// The square root of what cannot be negative by its making (a sum of squares): its gradient at 0 is 0, not infinite.
+struct root_op : floating<1> {
+  static constexpr std::string_view name = "root";
+  static constexpr bool composite = true;
+  static constexpr auto value(auto x) { return sqrt(x); }
+  static constexpr auto adjoint(auto g, auto y, auto) { return where(y == 0, 0, g / (2 * y)); }
+};
 struct rsqrt_op : floating<1> {
   static constexpr std::string_view name = "rsqrt";
   static constexpr auto value(auto x) { return rsqrt(x); }
