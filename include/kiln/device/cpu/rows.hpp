@@ -170,6 +170,7 @@ class row_runner {
       for (int r = 0; r < program_.results; ++r) {
         const result_view& y = job_.out[r];
         p_.out[static_cast<std::size_t>(r)] = nullptr;
+        p_.add[static_cast<std::size_t>(r)] = false;
         if (!y.data) continue;
         direct_[static_cast<std::size_t>(r)] =
             !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
