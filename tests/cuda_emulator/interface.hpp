@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the device side (device.hpp, compiled with the kernels) and the host side (block.hpp, the scheduler) know of
+// each other: plain data and function pointers, so that the two may live in different shared objects. No include, since
+// the kernels must compile without any.
+#pragma once
+
+namespace emulator {
+
+using word = unsigned long long;
+using bytes = decltype(sizeof 0);
+
+/// What a thread waits for together with others.
+enum class meeting { sync_threads, sync_threads_and, sync_threads_or, sync_threads_count, sync_warp, shuffle, vote };
+
+/// What the scheduler does for a running kernel. All of it runs on the stack of the calling thread's fiber.
+struct services {
+  /// All threads of the block meet; the result is that of the vote over `predicate`.
+  int (*barrier)(meeting kind, int line, int predicate);
+  /// The lanes of `mask` meet. shuffle: the value of `source`, a lane of the warp; vote: bit i is lane i's value.
+  word (*warp)(meeting kind, int line, unsigned mask, word value, int source);
+  /// Lets the other threads run.
+  void (*yield)();
+  /// Called before each access in code that is compiled with checks.
+  void (*access)(const void* address, bytes size, bool write);
+  /// Ends the launch with this text.
+  void (*fail)(const char* text);
+};
+
+/// A kernel behind the parameters that the driver takes: a pointer to each argument.
+using entry = void (*)(void** arguments);
+
+/// Where a unit of device code keeps what the scheduler sets, and its shared memory.
+struct device_view {
+  services* host;
+  unsigned *thread_index, *block_index, *block_size, *grid_size;  // x, y, z each
+  void** dynamic_shared;
+  char *shared_begin, *shared_end;
+};
+
+}  // namespace emulator

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSL-1.0
+// CUDA text, compiled by the host compiler into a shared object and run with every access checked. The stand-in NVRTC
+// makes its "cubins" with compile(), tests that have text make a module of it.
+#pragma once
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "block.hpp"
+
+namespace emulate {
+inline namespace KILN_EMULATOR_SWITCH {
+
+/// A file `name` of the text's own folder, found by `#include "name"` in it.
+struct named_text {
+  std::string name, text;
+};
+
+namespace detail {
+
+/// A folder that ends with its holder.
+class scratch_folder {
+ public:
+  scratch_folder() {
+    const char* base = std::getenv("TMPDIR");
+    path_ = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/kiln_emulator_XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) throw failure("no folder can be made at " + path_);
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+  ~scratch_folder() {
+    const std::string command = "rm -rf '" + path_ + "'";
+    if (std::system(command.c_str()) != 0) return;  // a folder left behind in /tmp harms nobody
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!file.flush()) throw failure("cannot write " + path);
+}
+
+inline std::string folder_of_emulator() {
+  const std::string here = __FILE__;
+  return here.substr(0, here.find_last_of('/') + 1);
+}
+
+// KILN_HOST_CXX, or g++ even where clang++ made the test: clang++ does not check the alignment of a vector that is
+// copied whole.
+inline const std::string& host_compiler() {
+  static const std::string name = [] {
+    if (const char* named = std::getenv("KILN_HOST_CXX"); named != nullptr && *named != 0) return std::string(named);
+    return std::string(std::system("command -v g++ > /dev/null 2>&1") == 0 ? "g++" : "clang++");
+  }();
+  return name;
+}
+
+inline bool host_compiler_is_clang() {
+  return host_compiler().find("clang") != std::string::npos;
+}
+
+// No run time of a sanitizer: hooks.hpp answers.
+inline std::string check_options() {
+  const std::string checks = " -fsanitize=kernel-address,alignment,bounds,null,shift,integer-divide-by-zero";
+  if (host_compiler_is_clang())
+    return checks + " -mllvm -asan-instrumentation-with-call-threshold=0 -mllvm -asan-stack=0 -mllvm -asan-globals=0";
+  return checks + " --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0";
+}
+
+}  // namespace detail
+
+/// The names of the kernels in a text: what follows `extern "C" __global__` up to its parameters.
+inline std::vector<std::string> kernels_of(std::string_view text) {
+  constexpr std::string_view mark = "__global__", bounds = "__launch_bounds__";
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::vector<std::string> names;
+  for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
+    auto open = text.find('(', at);
+    while (open != text.npos && text.substr(0, open).ends_with(bounds)) open = text.find('(', text.find(')', open));
+    if (open == text.npos) break;
+    auto end = open;
+    while (end > at && !is_name(text[end - 1])) --end;
+    auto begin = end;
+    while (begin > at && is_name(text[begin - 1])) --begin;
+    const auto line = text.substr(0, at).find_last_of("\n");
+    const auto before = text.substr(line == text.npos ? 0 : line + 1, at - (line == text.npos ? 0 : line + 1));
+    if (before.find("//") == before.npos) names.emplace_back(text.substr(begin, end - begin));
+  }
+  return names;
+}
+
+/// Compiles CUDA text into the bytes of a shared object. Throws failure with the compiler's words if it does not
+/// compile. The kernels must be `extern "C" __global__ void`.
+inline std::string compile(std::string_view text, const std::vector<named_text>& headers = {}) {
+  const detail::scratch_folder folder;
+  std::string whole(text);
+  whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
+  for (const std::string& name : kernels_of(text))
+    whole += "extern const emulator::entry kiln_entry_" + name + ";\nconst emulator::entry kiln_entry_" + name +
+             " = &emulator::call<&" + name + ">::run;\n";
+  whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
+  for (const auto& [name, content] : headers) {
+    const std::string path = folder.path() + "/" + name;
+    if (const auto slash = name.find_last_of('/'); slash != name.npos) {
+      const std::string make = "mkdir -p '" + path.substr(0, path.find_last_of('/')) + "'";
+      if (std::system(make.c_str()) != 0) throw failure("cannot make the folder of " + path);
+    }
+    detail::write_file(path, content);
+  }
+  const std::string source = folder.path() + "/kernels.cpp", object = folder.path() + "/kernels.so",
+                    log = folder.path() + "/log", emulator = detail::folder_of_emulator();
+  detail::write_file(source, whole);
+  const std::string command = detail::host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -fwrapv" +
+                              " -ffp-contract=off -DKILN_EMULATOR_STANDALONE -I '" + folder.path() + "' -include '" +
+                              emulator + "device.hpp' -include '" + emulator + "hooks.hpp'" + detail::check_options() +
+                              " '" + source + "' -nodefaultlibs -o '" + object + "' -lm -lc > '" + log + "' 2>&1";
+  if (std::system(command.c_str()) != 0) throw failure("the text does not compile:\n" + detail::read_file(log));
+  return detail::read_file(object);
+}
+
+/// A loaded shared object of compile().
+class module {
+ public:
+  explicit module(const std::string& object, bool /*is_object*/) { load(object); }
+  /// Compiles and loads.
+  explicit module(std::string_view text, const std::vector<named_text>& headers = {}) { load(compile(text, headers)); }
+  module(const module&) = delete;
+  module& operator=(const module&) = delete;
+  ~module() { ::dlclose(handle_); }
+
+  /// Null if there is no such kernel.
+  emulator::entry find(const std::string& kernel) const {
+    auto* place = static_cast<const emulator::entry*>(::dlsym(handle_, ("kiln_entry_" + kernel).c_str()));
+    return place == nullptr ? nullptr : *place;
+  }
+
+  void run(emulator::entry kernel, const shape& how, void** arguments) const {
+    emulate::run(view_, kernel, how, arguments, constants_);
+  }
+
+  /// Runs a kernel. The types of the arguments must be exactly those of its parameters: the driver cannot convert
+  /// either.
+  template <class... Arguments>
+  void launch(const std::string& kernel, const shape& how, Arguments... arguments) const {
+    const emulator::entry entry = find(kernel);
+    if (entry == nullptr) throw failure("the module has no kernel " + kernel);
+    void* places[] = {static_cast<void*>(&arguments)..., nullptr};
+    run(entry, how, places);
+  }
+
+ private:
+  void load(const std::string& object) {
+    const detail::scratch_folder folder;  // a loaded file may be removed
+    const std::string path = folder.path() + "/kernels.so";
+    detail::write_file(path, object);
+    handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) throw failure(std::string("the module cannot be loaded: ") + ::dlerror());
+    view_ = reinterpret_cast<emulator::device_view (*)()>(::dlsym(handle_, "kiln_device_view"))();
+    const auto visit = [](dl_phdr_info* info, std::size_t, void* self) -> int {
+      auto& constants = static_cast<module*>(self)->constants_;
+      const char* inside = reinterpret_cast<const char*>(static_cast<module*>(self)->view_.host);
+      const char *low = nullptr, *high = nullptr;
+      for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        const char* begin = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+        if (low == nullptr || begin < low) low = begin;
+        if (begin + segment.p_memsz > high) high = begin + segment.p_memsz;
+      }
+      if (inside < low || inside >= high) return 0;
+      constants = {low, high};
+      return 1;
+    };
+    ::dl_iterate_phdr(visit, this);
+  }
+
+  void* handle_ = nullptr;
+  emulator::device_view view_{};
+  image constants_;
+};
+
+}  // namespace KILN_EMULATOR_SWITCH
+}  // namespace emulate

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSL-1.0
+// The emulator on CUDA text: right kernels give right results under every seed, planted bugs are each reported.
+#include <cuda_emulator/module.hpp>
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <string>
+#include <string_view>
+
+using emulate::buffer;
+using emulate::failure;
+using emulate::module;
+
+namespace {
+
+// One text for all tests here, as the compiler is what costs time.
+constexpr std::string_view text = R"(
+extern "C" __global__ void __launch_bounds__(256) total(const float* __restrict__ in, float* out, int n) {
+  __shared__ float part[8];
+  float sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += in[i];
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    sum = 0;
+    for (int i = 0; i < blockDim.x / 32; ++i) sum += part[i];
+    atomicAdd(out, sum);
+  }
+}
+
+extern "C" __global__ void total_without_barrier(const float* in, float* out) {
+  __shared__ float part[256];
+  part[threadIdx.x] = in[threadIdx.x];
+  if (threadIdx.x == 128) {
+    float sum = 0;
+    for (int i = 0; i < 256; ++i) sum += part[i];
+    *out = sum;
+  }
+}
+
+extern "C" __global__ void reverse_in_dynamic_memory(int* data, int places) {
+  int* memory = static_cast<int*>(emulator::dynamic_shared());
+  memory[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  data[threadIdx.x] = memory[places - 1 - threadIdx.x];
+}
+
+// The bug: a whole vector although less than one may be left.
+extern "C" __global__ void copy_vectors(const float* in, float* out, int n) {
+  int i = 4 * threadIdx.x;
+  if (i < n) *reinterpret_cast<float4*>(out + i) = *reinterpret_cast<const float4*>(in + i);
+}
+
+extern "C" __global__ void shuffle_with(unsigned mask, int source, int* out) {
+  out[threadIdx.x] = __shfl_sync(mask, static_cast<int>(threadIdx.x), source);
+}
+
+extern "C" __global__ void barrier_for(unsigned threads) {
+  if (threadIdx.x < threads) __syncthreads();
+}
+
+extern "C" __global__ void two_barriers(int* out) {
+  if (threadIdx.x < 32) {
+    __syncthreads();
+  } else {
+    __syncthreads();
+  }
+  out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void half_a_warp_shuffles(int* out) {
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1, 1);
+  else out[threadIdx.x] = __any_sync(0xffffffffu, 1);
+}
+
+extern "C" __global__ void index_shared(int place, int* out) {
+  __shared__ int few[4];
+  few[place] = 1;
+  *out = few[place];
+}
+
+extern "C" __global__ void read_shared(float* out) {
+  __shared__ float kept[32];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = kept[threadIdx.x];
+  kept[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void divide(int a, int b, int* out) { *out = a / b; }
+
+extern "C" __global__ void meetings(int* out) {
+  const int odd = threadIdx.x % 2;
+  const unsigned lanes = __ballot_sync(0xffffffffu, odd);
+  out[threadIdx.x] = __syncthreads_count(odd) + (lanes == 0xaaaaaaaau ? 1000 : 0) + (__all_sync(~0u, 1) ? 2000 : 0);
+  double value = threadIdx.x;
+  value = __shfl_up_sync(0xffffffffu, value, 1, 8);
+  out[64 + threadIdx.x] = static_cast<int>(value);
+  out[128 + threadIdx.x] = __shfl_xor_sync(0xffffffffu, static_cast<int>(threadIdx.x), 5);
+}
+
+// extern "C" __global__ void not_a_kernel(int)
+struct sizes { int rows, columns; };
+extern "C" __global__ void where(sizes all, int2* out) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < all.rows && column < all.columns) out[row * all.columns + column] = make_int2(row, column);
+}
+)";
+
+const module& kernels() {
+  static const module compiled(text);
+  return compiled;
+}
+
+template <class... Arguments>
+std::string report(const std::string& kernel, const emulate::shape& how, Arguments... arguments) {
+  try {
+    kernels().launch(kernel, how, arguments...);
+  } catch (const failure& caught) {
+    return caught.what();
+  }
+  return "nothing to report";
+}
+
+bool holds(const std::string& words, std::string_view part) {
+  INFO(words);
+  return words.find(part) != words.npos;
+}
+
+}  // namespace
+
+TEST_CASE("a reduction with shuffles, shared memory and a barrier is right under every seed") {
+  buffer<float> in(100'003), out(1);
+  std::iota(in.values().begin(), in.values().end(), -50'000.0f);
+  for (const unsigned seed : {0u, 1u, 2u, 3u}) {
+    out[0] = 0;
+    kernels().launch("total", {{7}, {256}, 0, seed}, static_cast<const float*>(in.data()), out.data(), 100'003);
+    CHECK(out[0] == doctest::Approx(100'003).epsilon(0.01));
+  }
+}
+
+TEST_CASE("a missing barrier gives a wrong answer") {
+  buffer<float> in(256), out(1);
+  for (float& value : in.values()) value = 1;
+  kernels().launch("total_without_barrier", {{1}, {256}}, static_cast<const float*>(in.data()), out.data());
+  CHECK_FALSE(out[0] == 256);
+}
+
+TEST_CASE("dynamic shared memory has the size of the launch and not a byte more") {
+  buffer<int> data{1, 2, 3, 4};
+  kernels().launch("reverse_in_dynamic_memory", {{1}, {4}, 16}, data.data(), 4);
+  CHECK(data[0] == 4);
+  CHECK(data[3] == 1);
+  CHECK(holds(report("reverse_in_dynamic_memory", {{1}, {4}, 15}, data.data(), 4), "of 15 bytes of dynamic shared"));
+}
+
+TEST_CASE("a vector that reaches past the tail of a buffer is reported with the place") {
+  buffer<float> in(10), out(12);
+  for (float& value : in.values()) value = 3;
+  CHECK(report("copy_vectors", {{1}, {2}}, static_cast<const float*>(in.data()), out.data(), 8) == "nothing to report");
+  CHECK(out[7] == 3);
+  const std::string words = report("copy_vectors", {{1}, {3}}, static_cast<const float*>(in.data()), out.data(), 10);
+  CHECK(holds(words, "thread (2, 0, 0)"));
+  CHECK(holds(words, "of a block of 40 bytes"));
+}
+
+TEST_CASE("a misaligned vector is reported") {
+  if (emulate::detail::host_compiler_is_clang()) {
+    MESSAGE("skipped: clang++ does not check the alignment of vectors that are copied whole; g++ does");
+    return;
+  }
+  buffer<float> in(8, 1), out(8);
+  CHECK(holds(report("copy_vectors", {{1}, {2}}, static_cast<const float*>(in.data()), out.data(), 8), "misaligned"));
+}
+
+TEST_CASE("memory that is gone or was never there is reported") {
+  buffer<float> out(4);
+  const float here[4] = {};
+  CHECK(holds(report("copy_vectors", {{1}, {1}}, +here, out.data(), 4), "no device memory"));
+  const float* gone = nullptr;
+  {
+    const buffer<float> in(4);
+    gone = const_cast<buffer<float>&>(in).data();
+  }
+  CHECK(holds(report("copy_vectors", {{1}, {1}}, gone, out.data(), 4), "reads"));
+  const std::string words = report("copy_vectors", {{1}, {1}}, static_cast<const float*>(nullptr), out.data(), 4);
+  CHECK((holds(words, "null pointer") || holds(words, "no device memory")));
+}
+
+TEST_CASE("a shuffle whose mask lacks the calling or the source lane is reported") {
+  buffer<int> out(32);
+  CHECK(report("shuffle_with", {{1}, {32}}, ~0u, 5, out.data()) == "nothing to report");
+  CHECK(out[31] == 5);
+  CHECK(holds(report("shuffle_with", {{1}, {32}}, 0x7fffffffu, 5, out.data()), "does not hold the calling lane 31"));
+  CHECK(holds(report("shuffle_with", {{1}, {16}}, ~0u, 20, out.data()), "reads lane 20"));
+}
+
+TEST_CASE("a barrier that part of the block never reaches is reported") {
+  CHECK(report("barrier_for", {{1}, {64}}, 64u) == "nothing to report");
+  CHECK(holds(report("barrier_for", {{1}, {64}}, 40u), "divergent barrier: 40 threads at __syncthreads"));
+}
+
+TEST_CASE("threads that meet at different barriers are reported") {
+  buffer<int> out(64);
+  CHECK(holds(report("two_barriers", {{1}, {64}}, out.data()), "divergent barrier"));
+}
+
+TEST_CASE("lanes of one mask that wait at different places are reported") {
+  buffer<int> out(32);
+  const std::string words = report("half_a_warp_shuffles", {{1}, {32}}, out.data());
+  CHECK(holds(words, "16 threads at shuffle"));
+  CHECK(holds(words, "16 threads at vote"));
+}
+
+TEST_CASE("an index outside a shared array is reported") {
+  buffer<int> out(1);
+  CHECK(report("index_shared", {{1}, {1}}, 3, out.data()) == "nothing to report");
+  CHECK(holds(report("index_shared", {{1}, {1}}, 4, out.data()), "outside the bounds"));
+}
+
+TEST_CASE("shared memory is poisoned before each block") {
+  buffer<float> out(64);
+  kernels().launch("read_shared", {{2}, {32}}, out.data());
+  for (const float value : out.values()) CHECK(value != value);
+}
+
+TEST_CASE("a division by zero is reported, not fatal") {
+  buffer<int> out(1);
+  CHECK(report("divide", {{1}, {1}}, 7, 2, out.data()) == "nothing to report");
+  CHECK(out[0] == 3);
+  CHECK(holds(report("divide", {{1}, {1}}, 7, 0, out.data()), "division by zero"));
+}
+
+TEST_CASE("votes, counting barriers and shuffles over segments follow CUDA's definitions") {
+  buffer<int> out(192);
+  kernels().launch("meetings", {{1}, {64}}, out.data());
+  for (unsigned i = 0; i < 64; ++i) {
+    CHECK(out[i] == 3032);
+    CHECK(out[64 + i] == static_cast<int>(i % 8 == 0 ? i : i - 1));
+    CHECK(out[128 + i] == static_cast<int>(i ^ 5));
+  }
+}
+
+TEST_CASE("indices run over blocks and threads in two dimensions") {
+  struct pair {
+    int row, column;
+  };
+  struct sizes {
+    int rows, columns;
+  };
+  buffer<pair> out(35);
+  kernels().launch("where", {{2, 3}, {4, 2}}, sizes{5, 7}, out.data());
+  for (int i = 0; i < 35; ++i) {
+    CHECK(out[static_cast<std::size_t>(i)].row == i / 7);
+    CHECK(out[static_cast<std::size_t>(i)].column == i % 7);
+  }
+}
+
+TEST_CASE("a launch that no device takes is an error") {
+  buffer<int> out(1);
+  CHECK(holds(report("divide", {{1}, {1025}}, 1, 1, out.data()), "1 to 1024 threads"));
+  CHECK(holds(report("divide", {{0}, {1}}, 1, 1, out.data()), "at least one block"));
+  CHECK(holds(report("absent", {{1}, {1}}, 1), "no kernel absent"));
+}
+
+TEST_CASE("text that does not compile is an error with the compiler's words, as is a standard header") {
+  CHECK_THROWS_WITH_AS(module("extern \"C\" __global__ void broken() { missing(); }"), doctest::Contains("missing"),
+                       failure);
+  CHECK_THROWS_WITH_AS(module("extern \"C\" __global__ void f(uint32_t) {}"), doctest::Contains("uint32_t"), failure);
+}
+
+TEST_CASE("a named header is found, in a folder too") {
+  const module compiled("#include \"kiln/twice.cuh\"\nextern \"C\" __global__ void f(int* out) { *out = twice(21); }\n",
+                        {{"kiln/twice.cuh", "__device__ __forceinline__ int twice(int x) { return 2 * x; }\n"}});
+  buffer<int> out(1);
+  compiled.launch("f", {}, out.data());
+  CHECK(out[0] == 42);
+}
+
+TEST_CASE("the kernels of a text are found by their mark") {
+  const auto names = emulate::kernels_of(text);
+  CHECK(names.size() == 13);
+  CHECK(names.front() == "total");
+  CHECK(names.back() == "where");
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// The device memory that kernels may touch, each block at its exact size: what a checked kernel's accesses are held
+// against. buffer<T> is such a block, for tests that launch kernels themselves.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <mutex>
+#include <new>
+#include <span>
+#include <sstream>
+#include <string>
+
+namespace emulate {
+
+/// Blocks of device memory, by address. Safe to use from several threads.
+class watched_memory {
+ public:
+  static watched_memory& instance() {
+    static watched_memory& memory = *new watched_memory;  // buffers may end after other statics
+    return memory;
+  }
+
+  void add(const void* start, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    blocks_[reinterpret_cast<std::uintptr_t>(start)] = bytes;
+    ++changes_;
+  }
+  void remove(const void* start) {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(reinterpret_cast<std::uintptr_t>(start));
+    ++changes_;
+  }
+
+  /// True if one block holds all of the bytes. Remembers the block, as the next access is mostly near.
+  bool holds(const void* address, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    if (start - last_start_ < last_bytes_ && bytes <= last_bytes_ - (start - last_start_) && last_seen_ == changes_)
+      return true;
+    auto found = blocks_.upper_bound(start);
+    if (found == blocks_.begin()) return false;
+    --found;
+    const std::size_t offset = start - found->first;
+    if (offset >= found->second || bytes > found->second - offset) return false;
+    last_start_ = found->first;
+    last_bytes_ = found->second;
+    last_seen_ = changes_;
+    return true;
+  }
+
+  /// What is near an address that no block holds, in words.
+  std::string describe(const void* address, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    std::ostringstream out;
+    auto next = blocks_.upper_bound(start);
+    const auto before = next == blocks_.begin() ? blocks_.end() : std::prev(next);
+    if (before != blocks_.end() && start - before->first < before->second + 4096) {
+      out << "at byte " << start - before->first << " of a block of " << before->second << " bytes";
+      if (start - before->first < before->second)
+        out << ", " << start - before->first + bytes - before->second << " of them past its end";
+    } else if (next != blocks_.end() && next->first - start < 4096) {
+      out << next->first - start << " bytes before a block of " << next->second << " bytes";
+    } else {
+      out << "at " << address << ", where no device memory is";
+    }
+    return out.str();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uintptr_t, std::size_t> blocks_;
+  std::uint64_t changes_ = 0, last_seen_ = 0;
+  std::uintptr_t last_start_ = 0;
+  std::size_t last_bytes_ = 0;
+};
+
+/// Device memory for exactly `size` values, filled with 0xff bytes (NaN in every floating-point type), so that a value
+/// that no thread wrote shows. `offset` moves the start, in values, off its alignment of 256 bytes.
+template <class T>
+class buffer {
+ public:
+  explicit buffer(std::size_t size, std::size_t offset = 0) : size_(size), offset_(offset) {
+    // Not a byte more than asked for, so that AddressSanitizer sees the end as well.
+    memory_ = static_cast<char*>(::operator new ((offset + size) * sizeof(T), std::align_val_t{256}));
+    std::memset(memory_, 0xff, (offset + size) * sizeof(T));
+    watched_memory::instance().add(data(), size * sizeof(T));
+  }
+  buffer(std::initializer_list<T> values) : buffer(values.size()) { std::copy(values.begin(), values.end(), data()); }
+  buffer(const buffer&) = delete;
+  buffer& operator=(const buffer&) = delete;
+  ~buffer() {
+    watched_memory::instance().remove(data());
+    ::operator delete (memory_, std::align_val_t{256});
+  }
+
+  T* data() { return reinterpret_cast<T*>(memory_) + offset_; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t index) { return data()[index]; }
+  std::span<T> values() { return {data(), size_}; }
+
+ private:
+  char* memory_ = nullptr;
+  std::size_t size_, offset_;
+};
+
+}  // namespace emulate
