@@ -120,22 +120,30 @@ constexpr bool is_contiguous(const dims& sizes, const dims& strides) {
   return true;
 }
 
-/// Widens `into` so that it also covers `other`, right-aligned; a size of 1 stretches.
-/// Throws shape_error naming `where`, both shapes and the rule when an axis disagrees.
+namespace detail {
+[[noreturn]] inline void do_not_broadcast(const dims& a, const dims& b, const char* where) {
+  throw shape_error(message(where, ": shapes ", a, " and ", b,
+                            " do not broadcast: aligned at the right, two sizes must be equal or one of them 1 "
+                            "(use unsqueeze or reshape to line the axes up)"));
+}
+}  // namespace detail
+
+/// Widens `into` so that it also covers `other`, right-aligned; a size of 1 stretches. Throws shape_error naming
+/// `where`, both shapes and the rule when an axis disagrees; `into` then keeps its value.
 constexpr void broadcast_into(dims& into, const dims& other, const char* where = "broadcast") {
   if (into == other) return;
-  const dims before = into;
-  while (into.rank() < other.rank()) into.insert(0, 1);
-  for (int i = 1; i <= other.rank(); ++i) {
-    std::int64_t& mine = into[into.rank() - i];
-    const std::int64_t theirs = other[other.rank() - i];
-    if (mine == theirs || theirs == 1) continue;
-    if (mine != 1)
-      throw shape_error(message(where, ": shapes ", before, " and ", other,
-                                " do not broadcast: aligned at the right, two sizes must be equal or one of them 1 "
-                                "(use unsqueeze or reshape to line the axes up)"));
-    mine = theirs;
+  if (into.rank() == 0) {
+    into = other;
+    return;
   }
+  const int common = std::min(into.rank(), other.rank());
+  for (int i = 1; i <= common; ++i) {
+    const std::int64_t mine = into[into.rank() - i], theirs = other[other.rank() - i];
+    if (mine != theirs && theirs != 1 && mine != 1) detail::do_not_broadcast(into, other, where);
+  }
+  for (int i = other.rank() - common - 1; i >= 0; --i) into.insert(0, other[i]);
+  for (int i = 1; i <= common; ++i)
+    if (other[other.rank() - i] != 1) into[into.rank() - i] = other[other.rank() - i];
 }
 
 /// `axis` counted from the front. Throws index_error if it is outside [-rank, rank).

@@ -7,7 +7,22 @@
 #include <cstdint>
 #include <utility>
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 namespace kiln {
+
+namespace detail {
+/// Whether this process is known to have one thread only, so that counting needs no locked instruction (glibc says so).
+[[gnu::always_inline]] inline bool single_threaded() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
+}  // namespace detail
 
 /// A pointer that shares its object. The object holds the count (`references`) and knows how to end (`destroy(T*)`).
 template <class T>
@@ -28,11 +43,8 @@ class ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~ref() {
-    // The plain load spares the sole owner a locked instruction; nobody can start to share what only we hold.
-    if (object_ && (object_->references.load(std::memory_order_acquire) == 1 ||
-                    object_->references.fetch_sub(1, std::memory_order_acq_rel) == 1))
-      destroy(object_);
+  [[gnu::always_inline]] ~ref() {  // most are empty: what was moved from
+    if (object_) release();
   }
 
   T* get() const noexcept { return object_; }
@@ -45,7 +57,23 @@ class ref {
 
  private:
   void retain() noexcept {
-    if (object_) object_->references.fetch_add(1, std::memory_order_relaxed);
+    if (!object_) return;
+    auto& count = object_->references;
+    if (detail::single_threaded())
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    else
+      count.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[gnu::noinline]] void release() noexcept {
+    auto& count = object_->references;
+    // The plain load spares the sole owner a locked instruction; nobody can start to share what only we hold.
+    const auto before = count.load(std::memory_order_acquire);
+    if (before == 1)
+      destroy(object_);
+    else if (detail::single_threaded())
+      count.store(before - 1, std::memory_order_relaxed);
+    else if (count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      destroy(object_);
   }
   T* object_ = nullptr;
 };

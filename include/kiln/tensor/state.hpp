@@ -21,6 +21,7 @@ struct gradient_record;
 struct tensor_state {
   std::atomic<std::uint32_t> references{1};
   dtype type = dtype::float32;
+  bool contiguous = true;  ///< row-major without gaps: asked for often, so known
   dims sizes, strides;
   void* data = nullptr;  ///< the first element
   ref<storage> memory;
@@ -106,6 +107,7 @@ inline ref<gradient_record> new_record(dtype type, const dims& sizes) {
 inline ref<tensor_state> new_state(dtype type, const dims& sizes, const dims& strides) {
   auto* state = new (cpu::allocate(sizeof(tensor_state))) tensor_state;
   state->type = type;
+  state->contiguous = is_contiguous(sizes, strides);
   state->sizes = sizes;
   state->strides = strides;
   return ref<tensor_state>::adopt(state);
@@ -121,7 +123,7 @@ inline ref<tensor_state> new_tensor(dtype type, const dims& sizes) {
 }
 
 inline bool is_contiguous(const tensor_state& t) {
-  return is_contiguous(t.sizes, t.strides);
+  return t.contiguous;
 }
 
 namespace detail {

@@ -75,9 +75,17 @@ constexpr std::size_t class_size(std::size_t index) {
 inline constexpr std::size_t class_count = class_of(largest_block) + 1;
 inline constexpr std::size_t cached_classes = class_of(largest_cached) + 1;
 
-// How many blocks of one class a thread keeps: sixteen, fewer where that would be more than 256 KiB.
+// How many blocks of one class a thread keeps: sixteen, fewer where that would be more than 256 KiB. A table, as it is
+// asked for with every block that is freed.
+inline constexpr auto thread_capacities = [] {
+  std::array<std::uint8_t, cached_classes> capacities{};
+  for (std::size_t i = 0; i < cached_classes; ++i)
+    capacities[i] =
+        static_cast<std::uint8_t>(std::clamp(4 * largest_cached / class_size(i), std::size_t{4}, std::size_t{16}));
+  return capacities;
+}();
 constexpr std::size_t thread_capacity(std::size_t index) {
-  return std::clamp(4 * largest_cached / class_size(index), std::size_t{4}, std::size_t{16});
+  return thread_capacities[index];
 }
 
 constexpr std::size_t system_alignment(std::size_t size) {
