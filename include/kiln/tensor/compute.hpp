@@ -85,26 +85,29 @@ class block_epilogue {
       at[d] = batch % domain_[d];
       batch /= domain_[d];
     }
+    at[rank_ - 2] = r0;
+    std::int64_t place = 0;
+    for (int d = 0; d + 1 < rank_; ++d) place = place * domain_[d] + at[d];
+    char* to = out_ + (place * columns_ + c0) * static_cast<std::int64_t>(size_);
+    std::array<std::int64_t, static_cast<std::size_t>(leaves)> row_bytes;
+    for (int k = 0; k < leaves; ++k) {
+      const std::size_t i = static_cast<std::size_t>(k);
+      const tensor_state& leaf = *c_.leaf[i];
+      const std::int64_t size = static_cast<std::int64_t>(size_of(leaf.type));
+      std::int64_t offset = c0 * strides_[i].back();
+      for (int d = 0; d + 1 < rank_; ++d) offset += at[d] * strides_[i][d];
+      in[i] = static_cast<const char*>(leaf.data) + offset * size;
+      step[i] = strides_[i].back();
+      row_bytes[i] = strides_[i][rank_ - 2] * size;
+    }
+    const bool add = false;
+    void* out = to;
+    const cpu::strip row{
+        .in = in.data(), .step = step.data(), .out = &out, .add = &add, .scalars = c_.number.data(), .count = c1 - c0};
     for (std::int64_t r = r0; r < r1; ++r) {
-      at[rank_ - 2] = r;
-      std::int64_t place = 0;
-      for (int d = 0; d + 1 < rank_; ++d) place = place * domain_[d] + at[d];
-      for (int k = 0; k < leaves; ++k) {
-        const std::size_t i = static_cast<std::size_t>(k);
-        const tensor_state& leaf = *c_.leaf[i];
-        std::int64_t offset = c0 * strides_[i].back();
-        for (int d = 0; d + 1 < rank_; ++d) offset += at[d] * strides_[i][d];
-        in[i] = static_cast<const char*>(leaf.data) + offset * static_cast<std::int64_t>(size_of(leaf.type));
-        step[i] = strides_[i].back();
-      }
-      void* to = out_ + (place * columns_ + c0) * static_cast<std::int64_t>(size_);
-      const bool add = false;
-      program.map({.in = in.data(),
-                   .step = step.data(),
-                   .out = &to,
-                   .add = &add,
-                   .scalars = c_.number.data(),
-                   .count = c1 - c0});
+      program.map(row);
+      out = to += columns_ * static_cast<std::int64_t>(size_);
+      for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<const char*>(in[i]) + row_bytes[i];
     }
   }
 
@@ -271,8 +274,7 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
     if (recorded) target->history = values->history;
     return;
   }
-  evaluation how;
-  plan_evaluation(e, c, how);
+  const evaluation how{.domain = sizes};  // may_overwrite: no reductions, no products
   // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
   if (!recorded) {
     ++target->memory->version;
