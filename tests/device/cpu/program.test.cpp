@@ -46,8 +46,8 @@ TEST_CASE("program: a map has no passes, a row program has one per reduction tha
   CHECK(variance.row_root);
 }
 
-TEST_CASE("program: the longest strip of a pass is positive and at most 4096") {
-  CHECK(program_of<decltype(sum(F()))>.pass_length <= 4096);
+TEST_CASE("program: the longest strip of a pass is positive and at most 16384") {
+  CHECK(program_of<decltype(sum(F()))>.pass_length <= 16384);
   CHECK(program_of<decltype(sum(tanh(F()) * exp(F()) + F()))>.pass_length >= 64);
 }
 

@@ -152,6 +152,9 @@ class kernel {
   static constexpr int small_work = 16;
   // Several sums side by side hide the latency of adding; dear loops hide it by themselves.
   static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
+  // Elements after which sums move on to others, so that no accumulator takes more than 64 values.
+  static constexpr std::int64_t sum_length = std::int64_t{64} * side_by_side * N;
+  using running_sums = std::array<sums, static_cast<std::size_t>(side_by_side)>;
 
   // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
   // stack. `mask` is all ones or zero, so that one loop serves every mixture of the two without a branch; where all
@@ -320,14 +323,31 @@ class kernel {
       detail::value_of<I>(total) = lanes<element<I>, N>(Op::template identity<element<I>>());
     }
   }
+  template <int I>
+  [[gnu::always_inline]] static auto joined(running_sums& totals) {
+    using Op = op_with_code<all_ops, t[I].code>;
+    auto total = detail::value_of<I>(totals[0]);
+    for (std::size_t u = 1; u < totals.size(); ++u) total = Op::combine(total, detail::value_of<I>(totals[u]));
+    return total;
+  }
+  template <int... I>
+  [[gnu::always_inline]] static void move_on(running_sums& totals, sums& earlier, std::integer_sequence<int, I...>) {
+    auto one = [&]<int K>(std::integral_constant<int, K>) {
+      if constexpr (reduced_here(K)) {
+        using Op = op_with_code<all_ops, t[K].code>;
+        auto& sum = detail::value_of<K>(earlier);
+        sum = Op::combine(sum, joined<K>(totals));
+      }
+    };
+    (one(std::integral_constant<int, I>{}), ...);
+    for (sums& total : totals) (start<I>(total), ...);
+  }
   // Partial results of strips are joined in double or int64.
   template <int I>
-  [[gnu::always_inline]] static void finish(const strip& s,
-                                            std::array<sums, static_cast<std::size_t>(side_by_side)>& totals) {
+  [[gnu::always_inline]] static void finish(const strip& s, running_sums& totals, sums& earlier) {
     if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
       using Op = op_with_code<all_ops, t[I].code>;
-      auto total = detail::value_of<I>(totals[0]);
-      for (std::size_t u = 1; u < totals.size(); ++u) total = Op::combine(total, detail::value_of<I>(totals[u]));
+      const auto total = Op::combine(detail::value_of<I>(earlier), joined<I>(totals));
       using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
       const auto here = lanes<wide, 2>(static_cast<wide>(Op::fold(total)));
       std::uint64_t& bits = s.partial[reduction_of(I)];
@@ -362,11 +382,22 @@ class kernel {
     (deliver<Tail, R>(now, v, i, left), ...);
     (reduce<Tail, I>(now, v, total, i, left), ...);
   }
+  // All whole steps of a strip; sums of the first parts of a long one are moved to `earlier`.
   template <extent Extent, class Results>
-  [[gnu::always_inline]] static std::int64_t whole_steps(
-      state& now, std::array<sums, static_cast<std::size_t>(side_by_side)>& totals, std::int64_t count,
-      Results results) {
-    std::int64_t i = 0;
+  [[gnu::always_inline]] static std::int64_t whole_steps(state& now, running_sums& totals, sums& earlier,
+                                                         std::int64_t count, Results results) {
+    if constexpr (!reduces) {
+      return steps_to<Extent>(now, totals, 0, count, results);
+    } else {
+      std::int64_t i = 0;
+      for (; count - i > sum_length; move_on(totals, earlier, numbers{}))
+        i = steps_to<Extent>(now, totals, i, i + sum_length, results);
+      return steps_to<Extent>(now, totals, i, count, results);
+    }
+  }
+  template <extent Extent, class Results>
+  [[gnu::always_inline]] static std::int64_t steps_to(state& now, running_sums& totals, std::int64_t i,
+                                                      std::int64_t count, Results results) {
     if constexpr (side_by_side == 4)
       for (; i + 4 * N <= count; i += 4 * N) {
         step<Extent>(now, totals[0], i, N, numbers{}, results);
@@ -401,18 +432,20 @@ class kernel {
       if constexpr (Kind == kernel_kind::rows)
         now.by_reduction[k] = static_cast<char*>(const_cast<void*>(s.finished[k]));
     }
-    std::array<sums, static_cast<std::size_t>(side_by_side)> totals;
+    running_sums totals;
+    [[maybe_unused]] sums earlier;
     for (sums& total : totals) (start<I>(total), ...);
+    (start<I>(earlier), ...);
     std::int64_t contiguous = -1;
     ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask)
                          : void()),
      ...);
     std::int64_t i;
     if constexpr (work > small_work) {
-      i = whole_steps<extent::mixed>(now, totals, s.count, results);
+      i = whole_steps<extent::mixed>(now, totals, earlier, s.count, results);
     } else {
-      i = contiguous ? whole_steps<extent::contiguous>(now, totals, s.count, results)
-                     : whole_steps<extent::mixed>(now, totals, s.count, results);
+      i = contiguous ? whole_steps<extent::contiguous>(now, totals, earlier, s.count, results)
+                     : whole_steps<extent::mixed>(now, totals, earlier, s.count, results);
     }
     if (i < s.count) {
       const std::int64_t left = s.count - i;
@@ -431,7 +464,7 @@ class kernel {
         step<extent::tail>(now, totals[0], i, left, numbers{}, results);
       }
     }
-    (finish<I>(s, totals), ...);
+    (finish<I>(s, totals, earlier), ...);
   }
 
   // The rest of a strip of a long program goes through the loop that is there already, by way of padded buffers: a
@@ -464,9 +497,9 @@ class kernel {
   }
 
  public:
-  /// Longest strip whose sums are as accurate as pairwise summation: no accumulator takes more than 64 values.
-  /// (Starting anew within a strip would cost short rows 17 %.)
-  static constexpr std::int64_t longest_strip = reduces ? std::int64_t{64} * side_by_side * N : std::int64_t{4096};
+  /// Longest strip whose sums are as accurate as pairwise summation: accumulators of 64 values each, and of sixteen of
+  /// those.
+  static constexpr std::int64_t longest_strip = reduces ? 16 * sum_length : 16 * 4096;
   /// Folds another thread's partial results into ours.
   static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }
   static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }

@@ -152,7 +152,7 @@ class compiler {
   }
   (std::make_integer_sequence<int, passes>{});
   static constexpr std::int64_t pass_length = []<int... P>(std::integer_sequence<int, P...>) {
-    return std::min({std::int64_t{4096}, kernel<Program, kernel_kind::pass, P>::longest_strip...});
+    return std::min({std::int64_t{16384}, kernel<Program, kernel_kind::pass, P>::longest_strip...});
   }
   (std::make_integer_sequence<int, passes>{});
   static constexpr int cost = [] {
