@@ -172,3 +172,23 @@ TEST_CASE("rows: in place, with itself among the operands") {
   x = x - mean(x, -1, true);
   CHECK(std::abs(Tensor<float>(sum(x)).item()) < 1e-5);
 }
+
+TEST_CASE("rows: more of them than the cache holds") {
+  const std::int64_t rows = 3001, columns = 1500;  // 18 MB in and out
+  Tensor<float> x(new_tensor(dtype::float32, {rows, columns}));
+  for (std::int64_t i = 0; i < rows * columns; ++i) x.data()[i] = static_cast<float>(i % 1013) * 0.01f;
+  for (int threads : {1, 2}) {
+    cpu::set_num_threads(threads);
+    const Tensor<float> y = softmax(x, 1);
+    double worst = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      double total = 0;
+      for (std::int64_t c = 0; c < columns; ++c) total += std::exp(static_cast<double>(x.data()[r * columns + c]));
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const double want = std::exp(static_cast<double>(x.data()[r * columns + c])) / total;
+        worst = std::max(worst, std::abs(static_cast<double>(y.data()[r * columns + c]) / want - 1));
+      }
+    }
+    CHECK(worst < 2e-6);
+  }
+}

@@ -36,6 +36,7 @@ class row_runner {
         program_(*job.program),
         length_(length),
         outer_(job.domain.rank() - row_axes(job)),
+        past_cache_(!program_.row_root && program_.results == 1 && length <= 16384 && exceeds_cache(job, 0)),
         where_(job.domain, outer_),
         block_(block_rows(job, length)),
         staged_(static_cast<std::size_t>(program_.slots * block_ * length) * 8),
@@ -93,7 +94,7 @@ class row_runner {
   }
   void rows_in_line(std::int64_t begin, std::int64_t end) {
     auto row_stride = [&](const dims& strides) { return outer_ == 1 ? strides[0] : 0; };
-    std::array<std::int64_t, max_slots> in_bytes, out_bytes;
+    row_bytes in_bytes, out_bytes;
     for (int k = 0; k < program_.slots; ++k) {
       const operand_view& x = job_.in[k];
       if (!x.data) continue;
@@ -111,19 +112,37 @@ class row_runner {
         out_bytes[i] = y.data ? row_stride(y.strides) * static_cast<std::int64_t>(y.size) : 0;
         p_.add[i] = y.add;
       }
+    if (past_cache_) return rows_past_cache(begin, end, in_bytes, out_bytes);
     for (std::int64_t row = begin; row < end; ++row) {
       passes();
       if (program_.row_root) keep_finished(row);
-      for (int k = 0; k < program_.slots; ++k)
-        if (job_.in[k].data)
-          p_.in[static_cast<std::size_t>(k)] =
-              static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
+      next_row(in_bytes);
       if (!program_.row_root)
         for (int r = 0; r < program_.results; ++r)
           if (direct_[static_cast<std::size_t>(r)])
             p_.out[static_cast<std::size_t>(r)] =
                 static_cast<char*>(p_.out[static_cast<std::size_t>(r)]) + out_bytes[static_cast<std::size_t>(r)];
     }
+  }
+
+  using row_bytes = std::array<std::int64_t, max_slots>;
+  void next_row(const row_bytes& in_bytes) {
+    for (int k = 0; k < program_.slots; ++k)
+      if (job_.in[k].data)
+        p_.in[static_cast<std::size_t>(k)] =
+            static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
+  }
+  // A result that will have left the cache when it is read: made in a row of cache, written past it.
+  void rows_past_cache(std::int64_t begin, std::int64_t end, const row_bytes& in_bytes, const row_bytes& out_bytes) {
+    char* to = static_cast<char*>(p_.out[0]);
+    p_.out[0] = result(0);
+    for (std::int64_t row = begin; row < end; ++row) {
+      passes();
+      stream(to, result(0), static_cast<std::size_t>(length_) * job_.out[0].size);
+      next_row(in_bytes);
+      to += out_bytes[0];
+    }
+    stream_fence();
   }
 
   void block(std::int64_t first, std::int64_t rows) {
@@ -329,6 +348,7 @@ class row_runner {
   const compiled& program_;
   std::int64_t length_;
   int outer_;
+  bool past_cache_;
   odometer where_;
   std::int64_t block_;
   scratch staged_, kept_, results_, finished_;

@@ -4,9 +4,12 @@
 // (`stream`).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
@@ -26,16 +29,54 @@ inline void scatter_words(void* to, std::int64_t stride, const void* from, std::
   const Word* in = static_cast<const Word*>(from);
   for (std::int64_t i = 0; i < n; ++i) out[i * stride] = in[i];
 }
+
+// Of two rows, which stand D apart in a square, what goes into the first and the second when every square of 2 D in
+// it is to have its quarters off the diagonal exchanged.
+template <int D, class V, int... E>
+[[gnu::always_inline]] inline V exchanged_first(V a, V b, std::integer_sequence<int, E...>) {
+  return __builtin_shufflevector(a, b, ((E & D) ? static_cast<int>(sizeof...(E)) + E - D : E)...);
+}
+template <int D, class V, int... E>
+[[gnu::always_inline]] inline V exchanged_second(V a, V b, std::integer_sequence<int, E...>) {
+  return __builtin_shufflevector(a, b, ((E & D) ? static_cast<int>(sizeof...(E)) + E : E + D)...);
+}
+template <int D, class V, std::size_t N>
+[[gnu::always_inline]] inline void transpose_registers(std::array<V, N>& rows) {
+  constexpr auto all = std::make_integer_sequence<int, static_cast<int>(N)>{};
+  auto exchange = [&]<int I>(std::integral_constant<int, I>) __attribute__((always_inline)) {
+    if constexpr ((I & D) == 0) {
+      const V a = rows[std::size_t{I}], b = rows[std::size_t{I + D}];
+      rows[std::size_t{I}] = exchanged_first<D>(a, b, all);
+      rows[std::size_t{I + D}] = exchanged_second<D>(a, b, all);
+    }
+  };
+  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    (exchange(std::integral_constant<int, I>{}), ...);
+  }
+  (all);
+  if constexpr (D > 1) transpose_registers<D / 2>(rows);
+}
+
 template <class Word>
 inline void transpose_words(void* to, std::int64_t to_stride, const void* from, std::int64_t from_stride,
                             std::int64_t rows, std::int64_t columns) {
   Word* out = static_cast<Word*>(to);
   const Word* in = static_cast<const Word*>(from);
-  // Small blocks keep both sides in registers and first-level cache.
-  constexpr std::int64_t block = 8;
-  for (std::int64_t c0 = 0; c0 < columns; c0 += block)
-    for (std::int64_t r0 = 0; r0 < rows; r0 += block) {
-      const std::int64_t c1 = std::min(c0 + block, columns), r1 = std::min(r0 + block, rows);
+  // Squares of as many rows as a register has words (of bytes, sixteen) are turned in registers, the rest by words.
+  constexpr std::int64_t side = std::min<std::int64_t>(vector_bytes / static_cast<std::int64_t>(sizeof(Word)), 16);
+  using V = native_t<Word, static_cast<int>(side)>;
+  for (std::int64_t c0 = 0; c0 < columns; c0 += side)
+    for (std::int64_t r0 = 0; r0 < rows; r0 += side) {
+      const std::int64_t c1 = std::min(c0 + side, columns), r1 = std::min(r0 + side, rows);
+      if (c1 - c0 == side && r1 - r0 == side) {
+        std::array<V, static_cast<std::size_t>(side)> square;
+        for (std::int64_t c = 0; c < side; ++c)
+          std::memcpy(&square[static_cast<std::size_t>(c)], in + (c0 + c) * from_stride + r0, sizeof(V));
+        transpose_registers<static_cast<int>(side) / 2>(square);
+        for (std::int64_t r = 0; r < side; ++r)
+          std::memcpy(out + (r0 + r) * to_stride + c0, &square[static_cast<std::size_t>(r)], sizeof(V));
+        continue;
+      }
       for (std::int64_t c = c0; c < c1; ++c)
         for (std::int64_t r = r0; r < r1; ++r) out[r * to_stride + c] = in[c * from_stride + r];
     }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// A map with an operand whose fast axis is not the result's (a + transpose(b)): tiles of `tile_rows` neighbouring
+// positions of that axis at once, so that the operand is read in whole cache lines and turned in cache.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <kiln/device/cpu/strip_runner.hpp>
+
+namespace kiln::cpu::detail {
+
+/// How often the rows of tiles are visited: the positions of the outer axes, those of the tile axis in blocks.
+inline std::int64_t tile_count(const task& job, const strip_plan& plan) {
+  const std::int64_t along = job.domain[plan.tile_axis];
+  return plan.outer / along * ((along + plan.tile_rows - 1) / plan.tile_rows);
+}
+
+class tile_runner : strip_runner {
+ public:
+  using strip_runner::strip_runner;
+
+  /// Tiles [begin, end) of all that the plan makes.
+  void tiles(std::int64_t begin, std::int64_t end) {
+    const int axis = plan_.tile_axis;
+    dims blocks = job_.domain;
+    blocks[axis] = (blocks[axis] + plan_.tile_rows - 1) / plan_.tile_rows;
+    odometer block(blocks, blocks.rank() - 1);
+    const std::int64_t pieces = plan_.pieces();
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      block.go_to(unit / pieces);
+      for (int i = 0; i + 1 < blocks.rank(); ++i) where_.place(i, i == axis ? block[i] * plan_.tile_rows : block[i]);
+      const std::int64_t from = unit % pieces * plan_.length;
+      tile(axis, from, std::min(plan_.length, plan_.inner - from));
+    }
+  }
+
+ private:
+  bool turns(const operand_view& x, int axis) const {
+    return x.data && x.strides[axis] == 1 && x.strides.back() != 1 && x.strides.back() != 0;
+  }
+  // The tile whose first row the odometer shows.
+  void tile(int axis, std::int64_t begin, std::int64_t n) {
+    const std::int64_t first = where_[axis], rows = std::min(plan_.tile_rows, job_.domain[axis] - first);
+    for (int k = 0; k < slots_; ++k) {
+      const operand_view& x = job_.in[k];
+      if (turns(x, axis)) transpose_block(buffer(k), plan_.length, here(x, begin), x.strides.back(), rows, n, x.size);
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      where_.place(axis, first + row);
+      for (int k = 0; k < slots_; ++k) {
+        const operand_view& x = job_.in[k];
+        if (!x.data) continue;
+        if (turns(x, axis)) {
+          p_.in[static_cast<std::size_t>(k)] = at(buffer(k), row * plan_.length, x.size);
+          p_.step[static_cast<std::size_t>(k)] = 1;
+        } else {
+          set_input(k, here(x, begin), x.strides.back(), n);
+        }
+      }
+      run(begin, n, false);
+    }
+  }
+  const char* here(const operand_view& x, std::int64_t begin) const {
+    return at(x.data, where_.offset(x.strides) + begin * x.strides.back(), x.size);
+  }
+};
+
+}  // namespace kiln::cpu::detail
