@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSL-1.0
+// What every printed kernel is made of: lines with indentation, parameters with their meaning, and the instructions of
+// a tape as statements in single-assignment form (`statements`). The kinds of kernels stand in print_*.hpp.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kiln/device/cuda/source.hpp>
+#include <kiln/device/cuda/spelling.hpp>
+#include <kiln/tape/infix.hpp>
+
+namespace kiln::cuda::detail {
+
+/// Text, line by line; `open` and `close` write the braces.
+class lines {
+ public:
+  template <class... Parts>
+  void add(const Parts&... parts) {
+    const std::string line = message(parts...);
+    if (!line.empty() && line.front() != '#') text_.append(static_cast<std::size_t>(2 * depth_), ' ');
+    text_ += line + "\n";
+  }
+  template <class... Parts>
+  void open(const Parts&... parts) {
+    add(parts..., " {");
+    ++depth_;
+  }
+  void close(std::string_view after = {}) {
+    --depth_;
+    add("}", after);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+};
+
+inline std::string hex(std::uint64_t value) {
+  char digits[17] = "0000000000000000", out[17];
+  const std::to_chars_result end = std::to_chars(out, out + 16, value, 16);
+  std::copy(out, end.ptr, digits + 16 - (end.ptr - out));
+  return digits;
+}
+/// 64 bits that name a text (FNV-1a).
+inline std::uint64_t hash_of(std::string_view text, std::uint64_t start = 0xcbf29ce484222325u) {
+  for (const char c : text) start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return start;
+}
+
+/// The tape with leaves that are the same tensor made one, and with them what is computed from them alike; values that
+/// only unwanted results need are gone.
+inline void merge_leaves(const task& job, const plan& p, program& into) {
+  program all;
+  std::vector<std::int16_t> place(static_cast<std::size_t>(job.tape.size));
+  auto moved = [&](std::int16_t i) { return i < 0 ? i : place[static_cast<std::size_t>(i)]; };
+  for (int i = 0; i < job.tape.size; ++i) {
+    instruction now = job.tape[i];
+    if (now.code == opcode::leaf) now.slot = p.same_as[static_cast<std::size_t>(now.slot)];
+    now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
+    place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(all.push(now));
+  }
+  for (int r = 0; r < job.tape.result_count; ++r) {
+    const bool wanted = p.results[static_cast<std::size_t>(r)].how != access::unused;
+    all.add_result(wanted ? moved(job.tape.results[r]) : -1);
+  }
+  keep_needed(all, into);
+}
+inline tape_view view_of(const program& p) {
+  return {&p[0], p.size(), p.results, p.result_count};
+}
+
+/// The instructions of a tape as C++ statements. Constants and run-time numbers stand where they are used.
+class statements {
+ public:
+  explicit statements(const tape_view& t) : t_(t), codes_(static_cast<std::size_t>(t.size)) {
+    for (int i = 0; i < t.size; ++i) {
+      if (t[i].code == opcode::constant) at(i) = literal(t[i].type, t[i].literal);
+      if (t[i].code == opcode::scalar) at(i) = message("n", t[i].slot);
+    }
+  }
+  /// What stands for value i in an expression; empty before it is defined.
+  std::string& at(int i) { return codes_[static_cast<std::size_t>(i)]; }
+  /// Whether an integer division by zero can happen in what was written.
+  bool faults() const { return faults_; }
+
+  /// Defines v<i> as the op at i applied to its operands, or as `code`.
+  void define(lines& out, int i) { define(out, i, code_at(i)); }
+  void define(lines& out, int i, const std::string& code) {
+    const std::string name = message("v", i);
+    out.add("const ", value_name(t_[i].type), " ", name, " = ", code, ";");
+    at(i) = name;
+  }
+  std::string code_at(int i) {
+    const instruction& now = t_[i];
+    if (now.code == op_rules_table.cast) return cast(now);
+    const spelling& s = spelling_of(now.code);
+    const int typed = now.c >= 0 ? now.c : now.a;
+    const operand_codes codes{at(now.a), now.b < 0 ? std::string() : at(now.b), now.c < 0 ? std::string() : at(now.c)};
+    std::string code = s.value(t_[typed].type, codes);
+    faults_ |= code.find("fault)") != std::string::npos;
+    return code;
+  }
+
+ private:
+  std::string cast(const instruction& now) {
+    const dtype from = compute_type(t_[now.a].type), to = compute_type(now.type);
+    std::string code = from == to ? at(now.a) : message("convert<", value_name(to), ">(", at(now.a), ")");
+    return to == now.type ? code : message("rounded_through<", storage_name(now.type), ">(", code, ")");
+  }
+
+  const tape_view& t_;
+  std::vector<std::string> codes_;
+  bool faults_ = false;
+};
+
+/// The signature and its meaning, made together.
+class signature {
+ public:
+  signature(const plan& p, source& out) : p_(p), out_(out) {}
+  std::string_view index() const { return p_.wide ? "int64" : "int32"; }
+  std::string_view divisor() const { return p_.wide ? "divisor64" : "divisor32"; }
+
+  void result(int r) {
+    add({parameter_kind::result, static_cast<std::int16_t>(r)},
+        message(storage_name(p_.stores[static_cast<std::size_t>(r)]), p_.apart ? "* __restrict__ y" : "* y", r));
+  }
+  void leaf(int slot, dtype type) {
+    add({parameter_kind::leaf, static_cast<std::int16_t>(slot)},
+        message("const ", storage_name(type), p_.apart ? "* __restrict__ x" : "* x", slot));
+  }
+  void number(int slot, dtype type) {
+    add({parameter_kind::number, static_cast<std::int16_t>(slot), 0, type}, message(value_name(type), " n", slot));
+  }
+  void whole(parameter_kind kind, std::string_view name, int index_of = 0, int axis = 0) {
+    add({kind, static_cast<std::int16_t>(index_of), static_cast<std::int16_t>(axis)},
+        message(kind == parameter_kind::divisor ? divisor() : index(), " ", name));
+  }
+  void fault() { add({parameter_kind::fault}, "uint32* fault_flag"); }
+  void scratch(std::string_view declaration) { add({parameter_kind::scratch}, std::string(declaration)); }
+
+  std::string text() const {
+    std::string all;
+    std::size_t width = 60;  // what stands before the parameters
+    for (std::size_t i = 0; i < declarations_.size(); ++i) {
+      if (i > 0) all += ",";
+      if (i > 0 && width + declarations_[i].size() > 100) {
+        all += "\n    ";
+        width = 0;
+      } else if (i > 0) {
+        all += " ";
+      }
+      all += declarations_[i];
+      width += declarations_[i].size() + 2;
+    }
+    return all;
+  }
+
+ private:
+  void add(parameter meaning, std::string declaration) {
+    out_.parameters.push_back(meaning);
+    declarations_.push_back(std::move(declaration));
+  }
+  const plan& p_;
+  source& out_;
+  std::vector<std::string> declarations_;
+};
+
+/// Whether a tape needs the functions of kernels/gamma.cuh. They take a while to compile, so nobody else includes them.
+inline bool needs_gamma(std::string_view body) {
+  for (const std::string_view function : {"lgamma(", "digamma(", "polygamma("})
+    if (body.find(function) != std::string_view::npos) return true;
+  return false;
+}
+
+/// Comment, includes and namespace around kernels, whose text refers to its name as `@name`.
+inline void finish(source& out, const tape_view& t, const plan& p, std::string_view body, std::string_view skeleton) {
+  const tape_key of_tape = kiln::key(t);
+  const std::string specialisation = p.key();
+  out.name = message("kiln_", name(p.shape), "_",
+                     hex(hash_of(specialisation, of_tape.low ^ (of_tape.high * 0x9e3779b97f4a7c15u))));
+  std::string head;
+  const std::string formula = infix(t, op_rules_table);
+  for (std::size_t at = 0; at <= formula.size();) {
+    const std::size_t end = std::min(formula.find('\n', at), formula.size());
+    head += "// " + formula.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  head += "// tape " + hex(of_tape.high) + hex(of_tape.low) + "\n// " + specialisation + "\n";
+  head += message("#include <kernels/", skeleton, ".cuh>\n");
+  if (needs_gamma(body)) head += "#include <kernels/gamma.cuh>\n";
+  head += "\nnamespace kiln::kernels {\n\n";
+  out.text = head;
+  for (std::size_t at = 0; at < body.size();) {
+    const std::size_t mark = std::min(body.find("@name", at), body.size());
+    out.text += body.substr(at, mark - at);
+    if (mark < body.size()) out.text += out.name;
+    at = mark + 5;
+  }
+  out.text += "\n}  // namespace kiln::kernels\nusing kiln::kernels::" + out.name + ";\n";
+}
+
+}  // namespace kiln::cuda::detail

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSL-1.0
+// Prints maps: kernels that compute every element by itself. A thread takes `step` neighbours at once; each leaf is
+// moved as its own place in memory allows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <kiln/device/cuda/print.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+/// Where operands are read and written: pointers for the run of the innermost axis at hand, loads and stores of a step.
+/// The names: a0 a1 ... are coordinates of the axes before the innermost, i the first element of the step.
+class walk {
+ public:
+  walk(const task& job, const plan& p, const tape_view& t, statements& values)
+      : job_(job), p_(p), t_(t), values_(values) {}
+
+  static std::string leaf_name(int slot) { return message("x", slot); }
+
+  /// Parameters of all operands and of the sizes of the domain.
+  void parameters(signature& s) const {
+    for (int r = 0; r < t_.result_count; ++r)
+      if (wanted(r)) s.result(r);
+    each_leaf([&](int slot, dtype type) { s.leaf(slot, type); });
+    each_number([&](int slot, dtype type) { s.number(slot, type); });
+    for (int d = 0; d < p_.rank; ++d) s.whole(parameter_kind::size, message("size", d), 0, d);
+    if (p_.rank > 1) {
+      s.whole(parameter_kind::steps, "steps");
+      s.whole(parameter_kind::divisor, "by_steps", 0, -1);
+      for (int d = 1; d + 1 < p_.rank; ++d) s.whole(parameter_kind::divisor, message("by", d), 0, d);
+    }
+    strides(s);
+  }
+  void strides(signature& s) const {
+    auto of = [&](parameter_kind kind, int k, const operand_plan& x, const char* letter) {
+      for (int d = 0; d + 1 < p_.rank; ++d)
+        if (x.axes >> d & 1) s.whole(kind, message(letter, k, "_s", d), k, d);
+      if (x.how == access::strided) s.whole(kind, message(letter, k, "_s", p_.rank - 1), k, p_.rank - 1);
+    };
+    for (int r = 0; r < t_.result_count; ++r)
+      if (wanted(r)) of(parameter_kind::result_stride, r, result(r), "y");
+    each_leaf([&](int slot, dtype) { of(parameter_kind::leaf_stride, slot, leaf(slot), "x"); });
+  }
+
+  bool wanted(int r) const { return t_.results[r] >= 0 && result(r).how != access::unused; }
+  const operand_plan& leaf(int slot) const { return p_.leaves[static_cast<std::size_t>(slot)]; }
+  const operand_plan& result(int r) const { return p_.results[static_cast<std::size_t>(r)]; }
+
+  /// Calls f(slot, type) once for each leaf slot on the tape.
+  template <class F>
+  void each_leaf(F f) const {
+    std::vector<bool> seen(job_.leaves.size());
+    for (int i = 0; i < t_.size; ++i) {
+      if (t_[i].code != opcode::leaf || seen[static_cast<std::size_t>(t_[i].slot)]) continue;
+      seen[static_cast<std::size_t>(t_[i].slot)] = true;
+      f(t_[i].slot, t_[i].type);
+    }
+  }
+
+  template <class F>
+  void each_number(F f) const {
+    std::vector<std::int16_t> seen;
+    for (int i = 0; i < t_.size; ++i) {
+      if (t_[i].code != opcode::scalar || std::count(seen.begin(), seen.end(), t_[i].slot) > 0) continue;
+      seen.push_back(t_[i].slot);
+      f(t_[i].slot, t_[i].type);
+    }
+  }
+
+  /// The coordinates of run `row` of the innermost axis.
+  void coordinates(lines& out, std::string_view index) const {
+    if (p_.rank == 2) out.add("const ", index, " a0 = row;");
+    if (p_.rank < 3) return;
+    std::string rest = "row";
+    for (int d = p_.rank - 2; d > 0; --d) {
+      const std::string over = d == 1 ? "a0" : message("above", d - 1);
+      out.add("const ", index, " ", over, " = divided(", rest, ", by", d, "), a", d, " = ", rest, " - ", over,
+              " * size", d, ";");
+      rest = over;
+    }
+  }
+  /// `x0 + a0 * x0_s0`: where the run at hand begins.
+  std::string begin(const std::string& name, const operand_plan& x) const {
+    std::string code = name;
+    for (int d = 0; d + 1 < p_.rank; ++d)
+      if (x.axes >> d & 1) code += message(" + a", d, " * ", name, "_s", d);
+    return code;
+  }
+  /// Loads of leaves of which a step reads several elements: "x0_at".
+  void load_steps(lines& out) const {
+    each_leaf([&](int slot, dtype) {
+      const operand_plan& x = leaf(slot);
+      const std::string name = leaf_name(slot), from = begin(name, x);
+      switch (x.how) {
+        case access::vectors:
+          out.add("const auto ", name, "_at = load_vector<", p_.step, ">(", from, " + i, some);");
+          break;
+        case access::each:
+          out.add("const auto ", name, "_at = load_each<", p_.step, ">(", from, " + i, some);");
+          break;
+        case access::strided:
+          out.add("const auto ", name, "_at = load_strided<", p_.step, ">(", from, " + i * ", name, "_s", p_.rank - 1,
+                  ", ", name, "_s", p_.rank - 1, ", some);");
+          break;
+        case access::row:
+          out.add("const auto ", name, "_at = value_of(*(", from, "));");
+          break;
+        case access::unused:
+        case access::one:
+          break;
+      }
+    });
+  }
+  /// The value of the leaf at i for element k of a step.
+  std::string element(int i) const {
+    const std::string name = leaf_name(t_[i].slot);
+    return leaf(t_[i].slot).how == access::row ? name + "_at" : message("value_of(", name, "_at[k])");
+  }
+  void declare_results(lines& out) const {
+    for (int r = 0; r < t_.result_count; ++r) {
+      if (!wanted(r)) continue;
+      out.add("vec<", held_type(r), ", ", p_.step, "> y", r, "_at;");
+    }
+  }
+  void put_results(lines& out) {
+    for (int r = 0; r < t_.result_count; ++r)
+      if (wanted(r)) out.add("y", r, "_at[k] = stored_as<", held_type(r), ">(", values_.at(t_.results[r]), ");");
+  }
+  void store_steps(lines& out) const {
+    for (int r = 0; r < t_.result_count; ++r) {
+      if (!wanted(r)) continue;
+      const operand_plan& y = result(r);
+      const std::string name = message("y", r);
+      const char* const verb = p_.adds[static_cast<std::size_t>(r)] ? "add_" : "store_";
+      if (y.how == access::strided) {
+        const std::string stride = message(name, "_s", p_.rank - 1);
+        out.add(verb, "strided(", begin(name, y), " + i * ", stride, ", ", stride, ", ", name, "_at, some);");
+      } else {
+        out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), " + i, ", name, "_at, some);");
+      }
+    }
+  }
+
+  /// What a result is held as until it is stored: one that is added is rounded only after.
+  std::string_view held_type(int r) const {
+    const dtype type = p_.stores[static_cast<std::size_t>(r)];
+    return p_.adds[static_cast<std::size_t>(r)] ? value_name(type) : storage_name(type);
+  }
+
+ private:
+  const task& job_;
+  const plan& p_;
+  const tape_view& t_;
+  statements& values_;
+};
+
+/// Which instructions follow from numbers and single values alone: computed once, before the loop.
+inline std::vector<bool> fixed_values(const tape_view& t, const plan& p) {
+  std::vector<bool> fixed(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i) {
+    const instruction& now = t[i];
+    auto is = [&](std::int16_t k) { return k < 0 || fixed[static_cast<std::size_t>(k)]; };
+    fixed[static_cast<std::size_t>(i)] = now.code == opcode::leaf
+                                             ? p.leaves[static_cast<std::size_t>(now.slot)].how == access::one
+                                             : is(now.a) && is(now.b) && is(now.c);
+  }
+  return fixed;
+}
+
+/// How many neighbours a thread may take: fewer where each keeps many values in registers.
+inline int most_neighbours(const tape_view& t) {
+  int work = 0;
+  for (int i = 0; i < t.size; ++i)
+    if (const found_rules op = op_rules_table.find(t[i].code)) work += op->dear ? 4 : 1;
+  return work <= 8 ? 16 : work <= 96 ? 8 : 4;
+}
+
+}  // namespace detail
+
+/// Prints the map that `p` plans for `job`, both as plan_map left them.
+inline source print_map(const task& job, const plan& p) {
+  using namespace detail;
+  program merged;
+  merge_leaves(job, p, merged);
+  const tape_view t = detail::view_of(merged);
+  source out;
+  statements values(t);
+  walk at(job, p, t, values);
+  const std::vector<bool> fixed = fixed_values(t, p);
+  auto is_fixed = [&](int i) { return fixed[static_cast<std::size_t>(i)]; };
+
+  lines body;
+  lines before, inside;
+  for (int i = 0; i < t.size; ++i)
+    if (is_fixed(i) && values.at(i).empty()) {
+      if (t[i].code == opcode::leaf)
+        values.define(before, i, message("value_of(*x", t[i].slot, ")"));
+      else
+        values.define(before, i);
+    }
+  for (int i = 0; i < t.size; ++i)
+    if (!is_fixed(i)) {
+      if (t[i].code == opcode::leaf)
+        values.define(inside, i, at.element(i));
+      else
+        values.define(inside, i);
+    }
+  at.put_results(inside);
+
+  signature s(p, out);
+  at.parameters(s);
+  if (values.faults()) s.fault();
+  auto insert = [&](const lines& block) {
+    for (std::size_t from = 0; from < block.text().size();) {
+      const std::size_t end = block.text().find('\n', from);
+      body.add(block.text().substr(from, end - from));
+      from = end + 1;
+    }
+  };
+  const std::string_view index = s.index();
+  body.open("extern \"C\" __global__ void __launch_bounds__(", out.threads, ") @name(", s.text(), ")");
+  if (values.faults()) body.add("bool fault = false;");
+  insert(before);
+  if (p.rank == 1)
+    body.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
+  else {
+    std::string all = "steps";
+    for (int d = 0; d + 1 < p.rank; ++d) all += message(" * size", d);
+    body.add("const ", index, " all = ", all, ";");
+  }
+  body.open("for (", index, " at = first_thread<", index, ">(); at < all; at += all_threads<", index, ">())");
+  if (p.rank == 1) {
+    body.add("const ", index, " i = at * ", p.step, ";");
+  } else {
+    body.add("const ", index, " row = divided(at, by_steps), i = (at - row * steps) * ", p.step, ";");
+    at.coordinates(body, index);
+  }
+  body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
+  at.load_steps(body);
+  at.declare_results(body);
+  if (!values.faults()) body.add("#pragma unroll");
+  // What lies beyond the end may divide by zero: it must not be looked at.
+  body.open("for (int k = 0; k < ", values.faults() ? "some" : std::to_string(p.step), "; ++k)");
+  insert(inside);
+  body.close();
+  at.store_steps(body);
+  body.close();
+  if (values.faults()) body.add("if (fault) *fault_flag = 1;");
+  body.close();
+  finish(out, t, p, body.text(), "map");
+  return out;
+}
+
+}  // namespace kiln::cuda
