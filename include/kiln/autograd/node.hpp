@@ -80,6 +80,7 @@ using product_rule = void (*)(const saved_product&, const tensor_state& gradient
 /// The parts of a node whose number depends on the expression.
 struct node_parts {
   const cpu::compiled* program;
+  void (*run)(cpu::task&);
   int slots;            ///< leaves of the expression; the gradient is slot `slots`, the result `slots + 1`
   saved_value* values;  ///< slots + 2 of them; those not read by the program are empty
   const std::uint64_t* numbers;
@@ -210,9 +211,9 @@ class expression_node final : public graph_node {
     std::array<cpu::operand_view, static_cast<std::size_t>(slots) + 2> in;
     std::array<cpu::result_view, static_cast<std::size_t>(slots) + 1> out;
     std::array<ref<tensor_state>, static_cast<std::size_t>(products) + 1> product_gradients;
-    run_gradient({&program, slots, values_.data(), numbers_.data(), shared_leaves<E>.leaf.data(), edges_.data(),
-                  products_.data(), products, product_rules<E>.data(), sizes_.data(), types_.data(), in.data(),
-                  out.data(), product_gradients.data()},
+    run_gradient({&program, &cpu::run<gradient_program<E>>, slots, values_.data(), numbers_.data(),
+                  shared_leaves<E>.leaf.data(), edges_.data(), products_.data(), products, product_rules<E>.data(),
+                  sizes_.data(), types_.data(), in.data(), out.data(), product_gradients.data()},
                  how_, gradient);
   }
   void release() override {
@@ -321,7 +322,7 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
                   .in = node.in,
                   .out = node.out,
                   .scalars = node.numbers};
-    cpu::run(job);
+    node.run(job);
   }
   for (int p = 0; p < node.product_count; ++p) {
     const saved_product& product = node.products[p];

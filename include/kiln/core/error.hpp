@@ -2,9 +2,11 @@
 // The exceptions of the library. Each text names the operation, the shapes or values it met, and the way out.
 #pragma once
 
+#include <initializer_list>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace kiln {
 
@@ -46,12 +48,42 @@ struct memory_error : error {
   using error::error;
 };
 
+namespace detail {
+
+/// Anything that can be printed, without its type: one function per type instead of one per list of types.
+class printable {
+ public:
+  template <class T>
+  explicit printable(const T& value)
+      : value_(&value), print_([](std::ostream& out, const void* p) { out << *static_cast<const T*>(p); }) {}
+  void print(std::ostream& out) const { print_(out, value_); }
+
+ private:
+  const void* value_;
+  void (*print_)(std::ostream&, const void*);
+};
+
+[[gnu::cold, gnu::noinline]] inline std::string join(std::initializer_list<printable> parts) {
+  std::ostringstream out;
+  for (const printable& part : parts) part.print(out);
+  return out.str();
+}
+
+/// What a part of a message is printed as: text of any length as one type.
+template <class T>
+const T& printed(const T& value) {
+  return value;
+}
+inline std::string_view printed(const char* text) {
+  return text;
+}
+
+}  // namespace detail
+
 /// Joins its arguments into one text, as `<<` would print them.
 template <class... Parts>
-std::string message(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+[[gnu::cold]] std::string message(const Parts&... parts) {
+  return [](const auto&... each) { return detail::join({detail::printable(each)...}); }(detail::printed(parts)...);
 }
 
 }  // namespace kiln

@@ -308,7 +308,7 @@ void run_kernel(const C& c, const evaluation& how, tensor_state& out) {
                 .in = in.data(),
                 .out = &result,
                 .scalars = c.number.data()};
-  cpu::run(job);
+  cpu::run<value_program<E>>(job);
 }
 
 /// True if every leaf and the result are contiguous and of one shape (or the leaf is a single number): one call of the

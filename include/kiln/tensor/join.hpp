@@ -43,7 +43,7 @@ class join_node final : public graph_node {
                            gradient->strides, size};
       cpu::result_view out{to.data, to.strides, size, to.type, add};
       cpu::task job{.program = add_, .domain = p.sizes, .in = &in, .out = &out};
-      cpu::run(job);
+      cpu::run_map(job);
     }
   }
   void release() override {}
@@ -85,7 +85,7 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
     cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size,
                         out->type, false};
     cpu::task job{.program = copy, .domain = part->sizes, .in = &from, .out = &to};
-    cpu::run(job);
+    cpu::run_map(job);
   }
   if (recorded && grad_enabled() && add) {
     out->history = new_record(out->type, sizes);

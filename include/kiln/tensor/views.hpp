@@ -82,7 +82,7 @@ class view_node final : public graph_node {
     cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)),
                          where_.strides, size_of(to.type), to.type, add};
     cpu::task job{.program = add_, .domain = where_.sizes, .in = &in, .out = &out};
-    cpu::run(job);
+    cpu::run_map(job);
   }
   // There is nothing to free: like PyTorch's, views can be walked again.
   void release() override {}

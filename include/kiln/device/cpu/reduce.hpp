@@ -280,9 +280,10 @@ inline void run_rows(task& job) {
   sums.deliver();
 }
 
-/// Runs a program of either kind.
-inline void run(task& job) {
-  if (job.program->reductions == 0)
+/// Runs the task of a program whose type is known: only what can be needed is compiled.
+template <class Program>
+void run(task& job) {
+  if constexpr (compiler<Program>::program.reductions == 0)
     run_map(job);
   else
     run_rows(job);

@@ -62,21 +62,23 @@ inline void transpose_words(void* to, std::int64_t to_stride, const void* from, 
                             std::int64_t rows, std::int64_t columns) {
   Word* out = static_cast<Word*>(to);
   const Word* in = static_cast<const Word*>(from);
-  // Squares of as many rows as a register has words (of bytes, sixteen) are turned in registers, the rest by words.
+  // Squares of as many rows as a register has words are turned in registers, the rest word by word; so are bytes.
+  constexpr bool by_registers = sizeof(Word) > 1;
   constexpr std::int64_t side = std::min<std::int64_t>(vector_bytes / static_cast<std::int64_t>(sizeof(Word)), 16);
-  using V = native_t<Word, static_cast<int>(side)>;
   for (std::int64_t c0 = 0; c0 < columns; c0 += side)
     for (std::int64_t r0 = 0; r0 < rows; r0 += side) {
       const std::int64_t c1 = std::min(c0 + side, columns), r1 = std::min(r0 + side, rows);
-      if (c1 - c0 == side && r1 - r0 == side) {
-        std::array<V, static_cast<std::size_t>(side)> square;
-        for (std::int64_t c = 0; c < side; ++c)
-          std::memcpy(&square[static_cast<std::size_t>(c)], in + (c0 + c) * from_stride + r0, sizeof(V));
-        transpose_registers<static_cast<int>(side) / 2>(square);
-        for (std::int64_t r = 0; r < side; ++r)
-          std::memcpy(out + (r0 + r) * to_stride + c0, &square[static_cast<std::size_t>(r)], sizeof(V));
-        continue;
-      }
+      if constexpr (by_registers)
+        if (c1 - c0 == side && r1 - r0 == side) {
+          using V = native_t<Word, static_cast<int>(side)>;
+          std::array<V, static_cast<std::size_t>(side)> square;
+          for (std::int64_t c = 0; c < side; ++c)
+            std::memcpy(&square[static_cast<std::size_t>(c)], in + (c0 + c) * from_stride + r0, sizeof(V));
+          transpose_registers<static_cast<int>(side) / 2>(square);
+          for (std::int64_t r = 0; r < side; ++r)
+            std::memcpy(out + (r0 + r) * to_stride + c0, &square[static_cast<std::size_t>(r)], sizeof(V));
+          continue;
+        }
       for (std::int64_t c = c0; c < c1; ++c)
         for (std::int64_t r = r0; r < r1; ++r) out[r * to_stride + c] = in[c * from_stride + r];
     }
