@@ -55,17 +55,27 @@ class memory {
   emulate::buffer<char> bytes_;
 };
 
+inline emulator::entry entry_of(emulator::entry kernel) {
+  return kernel;
+}
+template <class Kernel>
+emulator::entry entry_of(const Kernel* kernel) {
+  return kernel->run;
+}
+
 /// Runs one printed kernel over `job`, as planned. At most `resident` blocks, so that threads walk on.
 inline void run(const emulate::module& module, const kiln::cuda::source& s, const kiln::cuda::plan& p,
-                const kiln::cuda::task& job, std::int64_t resident = 3, void* scratch = nullptr,
+                const kiln::cuda::task& job, std::int64_t resident = 3, const std::vector<void*>& scratch = {},
                 std::uint32_t* fault = nullptr, std::uint64_t seed = 1) {
   auto bits = [](const void* at) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at)); };
-  std::vector<std::uint64_t> values = arguments_of(s, p, job, bits(scratch), bits(fault));
+  std::vector<std::uint64_t> shares;
+  for (const void* at : scratch) shares.push_back(bits(at));
+  std::vector<std::uint64_t> values = arguments_of(s, p, job, shares, bits(fault));
   std::vector<void*> places;
   for (std::uint64_t& value : values) places.push_back(&value);
-  const emulator::entry entry = module.find(s.name);
-  if (!entry) throw emulate::failure("no kernel " + s.name);
-  module.run(entry,
+  const auto found = module.find(s.name);
+  if (!found) throw emulate::failure("no kernel " + s.name);
+  module.run(entry_of(found),
              {.grid = {static_cast<unsigned>(blocks_for(s, p, job, resident))},
               .block = {static_cast<unsigned>(s.threads)},
               .seed = seed},

@@ -50,7 +50,6 @@ inline const std::map<std::string_view, oracle>& elementwise() {
   auto three = [](auto f, double ulps = 0, bool of_operand = false) {
     return oracle{[f](real a, real b, real c) { return static_cast<real>(f(a, b, c)); }, ulps, of_operand};
   };
-  constexpr real root2 = 0.70710678118654752440084436210485L;
   static const std::map<std::string_view, oracle> all{
       {"clone", one([](real x) { return x; })},
       {"stop_gradient", one([](real x) { return x; })},
@@ -125,7 +124,7 @@ inline const std::map<std::string_view, oracle>& elementwise() {
       {"lerp", three([](real a, real b, real w) { return a + w * (b - a); }, 6, true)},
       {"relu", one([](real x) { return x <= 0 ? 0 : x; })},
       {"silu", one([](real x) { return x * logistic(x); }, 6)},
-      {"gelu", one([root2](real x) { return x / 2 * (1 + std::erf(x * root2)); }, 6, true)},
+      {"gelu", one([](real x) { return x / 2 * (1 + std::erf(x * 0.70710678118654752440084436210485L)); }, 6, true)},
       {"gelu_tanh",
        one([](real x) { return x / 2 * (1 + std::tanh(0.79788456080286535588L * (x + 0.044715L * x * x * x))); }, 12,
            true)},

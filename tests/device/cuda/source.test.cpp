@@ -37,7 +37,7 @@ TEST_CASE("source: numbers are narrowed to what the kernel computes in") {
                   {kind::steps},
                   {kind::scratch},
                   {kind::fault}};
-  const auto values = arguments_of(s, p, job, 77, 99);
+  const auto values = arguments_of(s, p, job, {77}, 99);
   float single = 0;
   std::memcpy(&single, &values[0], sizeof(single));
   CHECK(single == 0.1f);

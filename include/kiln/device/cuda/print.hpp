@@ -33,6 +33,14 @@ class lines {
     --depth_;
     add("}", after);
   }
+  /// The lines of another block, at this depth.
+  void insert(const lines& block) {
+    for (std::size_t from = 0; from < block.text_.size();) {
+      const std::size_t end = block.text_.find('\n', from);
+      add(block.text_.substr(from, end - from));
+      from = end + 1;
+    }
+  }
   const std::string& text() const { return text_; }
 
  private:
@@ -141,7 +149,12 @@ class signature {
         message(kind == parameter_kind::divisor ? divisor() : index(), " ", name));
   }
   void fault() { add({parameter_kind::fault}, "uint32* fault_flag"); }
-  void scratch(std::string_view declaration) { add({parameter_kind::scratch}, std::string(declaration)); }
+  /// Memory for the shares of result r, in the type that it is computed in.
+  void scratch(int r) {
+    const dtype type = compute_type(p_.stores[static_cast<std::size_t>(r)]);
+    add({parameter_kind::scratch, static_cast<std::int16_t>(r)},
+        message(storage_name(type), "* __restrict__ shares", r));
+  }
 
   std::string text() const {
     std::string all;

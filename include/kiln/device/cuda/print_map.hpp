@@ -24,15 +24,17 @@ class walk {
   static std::string leaf_name(int slot) { return message("x", slot); }
 
   /// Parameters of all operands and of the sizes of the domain.
-  void parameters(signature& s) const {
+  void parameters(signature& s, bool of_rows = false) const {
     for (int r = 0; r < t_.result_count; ++r)
-      if (wanted(r)) s.result(r);
+      if (wanted(r) && !goes_to_scratch(r)) s.result(r);
     each_leaf([&](int slot, dtype type) { s.leaf(slot, type); });
     each_number([&](int slot, dtype type) { s.number(slot, type); });
     for (int d = 0; d < p_.rank; ++d) s.whole(parameter_kind::size, message("size", d), 0, d);
     if (p_.rank > 1) {
-      s.whole(parameter_kind::steps, "steps");
-      s.whole(parameter_kind::divisor, "by_steps", 0, -1);
+      if (!of_rows) {
+        s.whole(parameter_kind::steps, "steps");
+        s.whole(parameter_kind::divisor, "by_steps", 0, -1);
+      }
       for (int d = 1; d + 1 < p_.rank; ++d) s.whole(parameter_kind::divisor, message("by", d), 0, d);
     }
     strides(s);
@@ -44,11 +46,14 @@ class walk {
       if (x.how == access::strided) s.whole(kind, message(letter, k, "_s", p_.rank - 1), k, p_.rank - 1);
     };
     for (int r = 0; r < t_.result_count; ++r)
-      if (wanted(r)) of(parameter_kind::result_stride, r, result(r), "y");
+      if (wanted(r) && !goes_to_scratch(r)) of(parameter_kind::result_stride, r, result(r), "y");
     each_leaf([&](int slot, dtype) { of(parameter_kind::leaf_stride, slot, leaf(slot), "x"); });
   }
 
   bool wanted(int r) const { return t_.results[r] >= 0 && result(r).how != access::unused; }
+  summed sum(int r) const { return p_.sums.empty() ? summed::nothing : p_.sums[static_cast<std::size_t>(r)]; }
+  /// Sums that blocks make together: each leaves its share in scratch memory.
+  bool goes_to_scratch(int r) const { return sum(r) == summed::across_rows || sum(r) == summed::everything; }
   const operand_plan& leaf(int slot) const { return p_.leaves[static_cast<std::size_t>(slot)]; }
   const operand_plan& result(int r) const { return p_.results[static_cast<std::size_t>(r)]; }
 
@@ -92,29 +97,23 @@ class walk {
       if (x.axes >> d & 1) code += message(" + a", d, " * ", name, "_s", d);
     return code;
   }
-  /// Loads of leaves of which a step reads several elements: "x0_at".
+  /// What loads a step of a leaf from place i on.
+  std::string load_step(int slot) const {
+    const operand_plan& x = leaf(slot);
+    const std::string name = leaf_name(slot), from = begin(name, x), stride = message(name, "_s", p_.rank - 1);
+    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + i, some)");
+    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + i, some)");
+    return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", some)");
+  }
+  bool moves_along(int slot) const { return leaf(slot).how >= access::vectors; }
+  /// Loads of leaves for a step: "x0_at".
   void load_steps(lines& out) const {
     each_leaf([&](int slot, dtype) {
-      const operand_plan& x = leaf(slot);
-      const std::string name = leaf_name(slot), from = begin(name, x);
-      switch (x.how) {
-        case access::vectors:
-          out.add("const auto ", name, "_at = load_vector<", p_.step, ">(", from, " + i, some);");
-          break;
-        case access::each:
-          out.add("const auto ", name, "_at = load_each<", p_.step, ">(", from, " + i, some);");
-          break;
-        case access::strided:
-          out.add("const auto ", name, "_at = load_strided<", p_.step, ">(", from, " + i * ", name, "_s", p_.rank - 1,
-                  ", ", name, "_s", p_.rank - 1, ", some);");
-          break;
-        case access::row:
-          out.add("const auto ", name, "_at = value_of(*(", from, "));");
-          break;
-        case access::unused:
-        case access::one:
-          break;
-      }
+      const std::string name = leaf_name(slot);
+      if (moves_along(slot))
+        out.add("const auto ", name, "_at = ", load_step(slot), ";");
+      else if (leaf(slot).how == access::row)
+        out.add("const auto ", name, "_at = value_of(*(", begin(name, leaf(slot)), "));");
     });
   }
   /// The value of the leaf at i for element k of a step.
@@ -132,21 +131,21 @@ class walk {
     for (int r = 0; r < t_.result_count; ++r)
       if (wanted(r)) out.add("y", r, "_at[k] = stored_as<", held_type(r), ">(", values_.at(t_.results[r]), ");");
   }
-  void store_steps(lines& out) const {
-    for (int r = 0; r < t_.result_count; ++r) {
-      if (!wanted(r)) continue;
-      const operand_plan& y = result(r);
-      const std::string name = message("y", r);
-      const char* const verb = p_.adds[static_cast<std::size_t>(r)] ? "add_" : "store_";
-      if (y.how == access::strided) {
-        const std::string stride = message(name, "_s", p_.rank - 1);
-        out.add(verb, "strided(", begin(name, y), " + i * ", stride, ", ", stride, ", ", name, "_at, some);");
-      } else {
-        out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), " + i, ", name, "_at, some);");
-      }
+  void store_step(lines& out, int r) const {
+    const operand_plan& y = result(r);
+    const std::string name = message("y", r);
+    const char* const verb = p_.adds[static_cast<std::size_t>(r)] ? "add_" : "store_";
+    if (y.how == access::strided) {
+      const std::string stride = message(name, "_s", p_.rank - 1);
+      out.add(verb, "strided(", begin(name, y), " + i * ", stride, ", ", stride, ", ", name, "_at, some);");
+    } else {
+      out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), " + i, ", name, "_at, some);");
     }
   }
-
+  void store_steps(lines& out) const {
+    for (int r = 0; r < t_.result_count; ++r)
+      if (wanted(r)) store_step(out, r);
+  }
   /// What a result is held as until it is stored: one that is added is rounded only after.
   std::string_view held_type(int r) const {
     const dtype type = p_.stores[static_cast<std::size_t>(r)];
@@ -216,17 +215,10 @@ inline source print_map(const task& job, const plan& p) {
   signature s(p, out);
   at.parameters(s);
   if (values.faults()) s.fault();
-  auto insert = [&](const lines& block) {
-    for (std::size_t from = 0; from < block.text().size();) {
-      const std::size_t end = block.text().find('\n', from);
-      body.add(block.text().substr(from, end - from));
-      from = end + 1;
-    }
-  };
   const std::string_view index = s.index();
   body.open("extern \"C\" __global__ void __launch_bounds__(", out.threads, ") @name(", s.text(), ")");
   if (values.faults()) body.add("bool fault = false;");
-  insert(before);
+  body.insert(before);
   if (p.rank == 1)
     body.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
   else {
@@ -247,7 +239,7 @@ inline source print_map(const task& job, const plan& p) {
   if (!values.faults()) body.add("#pragma unroll");
   // What lies beyond the end may divide by zero: it must not be looked at.
   body.open("for (int k = 0; k < ", values.faults() ? "some" : std::to_string(p.step), "; ++k)");
-  insert(inside);
+  body.insert(inside);
   body.close();
   at.store_steps(body);
   body.close();

@@ -24,7 +24,7 @@ enum class parameter_kind : std::uint8_t {
   leaf_stride,    ///< of leaf slot `index` along axis `axis`
   result_stride,  ///< of result `index` along axis `axis`
   rows,           ///< number of rows: the product of the axes before the row
-  scratch,        ///< pointer to memory for partial results, `source::scratch_bytes` of it
+  scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`
   fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero
 };
 
@@ -36,11 +36,10 @@ struct parameter {
 
 /// How many blocks a kernel wants; each thread walks on by the whole grid until nothing is left.
 enum class grid_kind : std::uint8_t {
-  steps,    ///< one thread per step of every run of the innermost axis
-  rows,     ///< `source::rows_per_block` rows per block
-  tiles,    ///< a block per tile of `source::tile` by `source::tile` elements of the last two axes
-  columns,  ///< `source::threads` columns steps per block
-  fixed,    ///< `source::blocks` blocks
+  steps,  ///< one thread per step of every run of the innermost axis
+  rows,   ///< `source::rows_per_block` rows per block
+  tiles,  ///< a block per tile of `source::tile` by `source::tile` elements of the last two axes
+  fixed,  ///< `source::blocks` blocks
 };
 
 struct source {
@@ -80,9 +79,10 @@ inline std::int64_t steps_of(const task& job, const plan& p) {
 }  // namespace detail
 
 /// The values of the parameters for one task that was planned, 8 bytes each, of which a kernel reads as many as the
-/// type of the parameter has. `scratch` and `fault` are device pointers, 0 where the source has no such parameter.
+/// type of the parameter has. `scratch` has a device pointer per result (those with shares), `fault` is one.
 inline std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, const task& job,
-                                               std::uint64_t scratch = 0, std::uint64_t fault = 0) {
+                                               const std::vector<std::uint64_t>& scratch = {},
+                                               std::uint64_t fault = 0) {
   std::vector<std::uint64_t> values;
   values.reserve(s.parameters.size());
   auto pointer = [](const void* at) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at)); };
@@ -120,7 +120,7 @@ inline std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, c
         value = static_cast<std::uint64_t>(detail::rows_of(job, p));
         break;
       case parameter_kind::scratch:
-        value = scratch;
+        value = scratch.empty() ? 0 : scratch[k];
         break;
       case parameter_kind::fault:
         value = fault;
@@ -151,7 +151,6 @@ inline std::int64_t blocks_for(const source& s, const plan& p, const task& job, 
       for (int i = 0; i + 2 < rank; ++i) wanted *= job.domain[i];
       break;
     }
-    case grid_kind::columns:
     case grid_kind::fixed:
       return wanted;
   }

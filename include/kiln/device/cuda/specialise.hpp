@@ -32,9 +32,17 @@ struct operand_plan {
   bool operator==(const operand_plan&) const = default;
 };
 
+/// What a result narrower than the domain adds up: gradients of leaves that were broadcast.
+enum class summed : std::uint8_t {
+  nothing,
+  along_row,    ///< one value per row: added up by whoever holds the row
+  across_rows,  ///< one value per place in the row: added up by each thread, then, over scratch memory, by another
+                ///< kernel
+  everything,   ///< one value
+};
+
 enum class kernel_shape : std::uint8_t {
   map,            ///< every element by itself
-  map_and_sum,    ///< a map some of whose results are sums over axes (gradients of broadcast leaves)
   warp_per_row,   ///< a row program whose rows a warp holds in registers
   block_per_row,  ///< ... a block holds in registers
   long_rows,      ///< ... a block walks through once per pass
@@ -48,8 +56,6 @@ constexpr const char* name(kernel_shape shape) {
   switch (shape) {
     case kernel_shape::map:
       return "map";
-    case kernel_shape::map_and_sum:
-      return "map_and_sum";
     case kernel_shape::warp_per_row:
       return "warp_per_row";
     case kernel_shape::block_per_row:
@@ -73,10 +79,13 @@ struct plan {
   int step = 1;                            ///< neighbours along the innermost axis that a thread takes at once
   bool wide = false;                       ///< 64-bit indices
   bool apart = true;                       ///< no result shares memory with a leaf or another result
+  int threads = 256;                       ///< per block
   int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
+  bool row_root = false;                   ///< the results are one value per row
   std::vector<operand_plan> leaves = {};   ///< per slot
   std::vector<std::int8_t> same_as = {};   ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result
+  std::vector<summed> sums = {};           ///< per result, of row programs
   std::vector<dtype> stores = {};          ///< per result: the type it is stored as
   std::vector<bool> adds = {};             ///< per result
 
@@ -89,6 +98,10 @@ namespace detail {
 inline const char* name(access how) {
   constexpr const char* names[] = {"unused", "one", "row", "vectors", "each", "strided"};
   return names[static_cast<std::size_t>(how)];
+}
+inline const char* name(summed what) {
+  constexpr const char* names[] = {"", " summed along the row", " summed across rows", " summed"};
+  return names[static_cast<std::size_t>(what)];
 }
 inline std::string text_of(const operand_plan& x) {
   std::string out = name(x.how);
@@ -224,7 +237,9 @@ inline std::string plan::key() const {
   std::string out = message(cuda::name(shape), " rank ", rank);
   if (row_axes) out += message(" row ", row_axes);
   out += message(" step ", step, wide ? " int64" : " int32");
+  if (threads != 256) out += message(" threads ", threads);
   if (held) out += message(" held ", held);
+  if (row_root) out += " to rows";
   if (!apart) out += " overlapping";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].how == access::unused) continue;
@@ -232,7 +247,8 @@ inline std::string plan::key() const {
     out += same_as[i] == static_cast<std::int8_t>(i) ? detail::text_of(leaves[i]) : message("= x", int{same_as[i]});
   }
   for (std::size_t r = 0; r < results.size(); ++r)
-    out += message(" y", r, " ", kiln::name(stores[r]), " ", detail::text_of(results[r]), adds[r] ? " added" : "");
+    out += message(" y", r, " ", kiln::name(stores[r]), " ", detail::text_of(results[r]), adds[r] ? " added" : "",
+                   r < sums.size() ? detail::name(sums[r]) : "");
   return out;
 }
 

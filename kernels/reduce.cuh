@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// Folding values of many threads into one, in an order that does not depend on timing: within a warp by exchanging
+// lanes, within a block over shared memory. Every thread gets the result. `fold` is how two partial results are joined.
+#pragma once
+
+#include <kernels/map.cuh>
+
+namespace kiln::kernels {
+
+/// The value of the lane whose number differs in the bits of `way`.
+template <class T>
+__device__ inline T from_lane(T x, int way) {
+  if constexpr (sizeof(T) < 4)
+    return T(__shfl_xor_sync(0xffffffffu, int(x), way));
+  else
+    return __shfl_xor_sync(0xffffffffu, x, way);
+}
+
+template <class T, class Fold>
+__device__ inline T across_warp(T x, Fold fold) {
+#pragma unroll
+  for (int way = 16; way > 0; way /= 2) x = fold(x, from_lane(x, way));
+  return x;
+}
+
+/// One word of shared memory per warp for each reduction; the block's warps leave their values there ...
+template <class T, class Fold>
+__device__ inline void leave(uint64* shared, T x, Fold fold) {
+  x = across_warp(x, fold);
+  if (threadIdx.x % 32 == 0) *reinterpret_cast<T*>(shared + threadIdx.x / 32) = x;
+}
+/// ... and after a barrier every warp folds them, each in the same order.
+template <class T, class Fold>
+__device__ inline T collect(const uint64* shared, T identity, Fold fold) {
+  const int lane = int(threadIdx.x % 32), warps = int(blockDim.x / 32);
+  const T x = lane < warps ? *reinterpret_cast<const T*>(shared + lane) : identity;
+  return across_warp(x, fold);
+}
+
+}  // namespace kiln::kernels
