@@ -94,6 +94,8 @@ struct call<Kernel> {
   KILN_EMULATOR_UNCHECKED static void run(void** arguments) {
     spread(arguments, typename count_up<static_cast<int>(sizeof...(Parameters))>::type{});
   }
+  static constexpr bytes sizes[] = {sizeof(Parameters)..., 0};
+  static constexpr kernel description{&run, sizes, sizeof...(Parameters)};
 };
 
 // Bits of a value of up to eight bytes, as a word.

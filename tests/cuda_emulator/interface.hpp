@@ -29,6 +29,13 @@ struct services {
 /// A kernel behind the parameters that the driver takes: a pointer to each argument.
 using entry = void (*)(void** arguments);
 
+/// A kernel, and how many bytes each of its parameters has, which is what a launch has to copy.
+struct kernel {
+  entry run;
+  const bytes* sizes;
+  bytes count;
+};
+
 /// Where a unit of device code keeps what the scheduler sets, and its shared memory.
 struct device_view {
   services* host;

@@ -62,8 +62,12 @@ inline void write_file(const std::string& path, std::string_view content) {
 }
 
 inline std::string folder_of_emulator() {
-  const std::string here = __FILE__;
+#if defined(KILN_TEST_SOURCE_DIR)
+  return KILN_TEST_SOURCE_DIR "/tests/cuda_emulator/";
+#else
+  const std::string here = __FILE__;  // as far as the compiler was told: give -I an absolute path
   return here.substr(0, here.find_last_of('/') + 1);
+#endif
 }
 
 // KILN_HOST_CXX, or g++ even where clang++ made the test: clang++ does not check the alignment of a vector that is
@@ -117,8 +121,8 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
   std::string whole(text);
   whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
   for (const std::string& name : kernels_of(text))
-    whole += "extern const emulator::entry kiln_entry_" + name + ";\nconst emulator::entry kiln_entry_" + name +
-             " = &emulator::call<&" + name + ">::run;\n";
+    whole += "extern const emulator::kernel kiln_kernel_" + name + ";\nconst emulator::kernel kiln_kernel_" + name +
+             " = emulator::call<&" + name + ">::description;\n";
   whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
   for (const auto& [name, content] : headers) {
     const std::string path = folder.path() + "/" + name;
@@ -150,9 +154,8 @@ class module {
   ~module() { ::dlclose(handle_); }
 
   /// Null if there is no such kernel.
-  emulator::entry find(const std::string& kernel) const {
-    auto* place = static_cast<const emulator::entry*>(::dlsym(handle_, ("kiln_entry_" + kernel).c_str()));
-    return place == nullptr ? nullptr : *place;
+  const emulator::kernel* find(const std::string& kernel) const {
+    return static_cast<const emulator::kernel*>(::dlsym(handle_, ("kiln_kernel_" + kernel).c_str()));
   }
 
   void run(emulator::entry kernel, const shape& how, void** arguments) const {
@@ -163,10 +166,11 @@ class module {
   /// either.
   template <class... Arguments>
   void launch(const std::string& kernel, const shape& how, Arguments... arguments) const {
-    const emulator::entry entry = find(kernel);
-    if (entry == nullptr) throw failure("the module has no kernel " + kernel);
+    const emulator::kernel* found = find(kernel);
+    if (found == nullptr) throw failure("the module has no kernel " + kernel);
+    if (found->count != sizeof...(arguments)) throw failure("another number of arguments than parameters of " + kernel);
     void* places[] = {static_cast<void*>(&arguments)..., nullptr};
-    run(entry, how, places);
+    run(found->run, how, places);
   }
 
  private:

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// For tests of device/cuda: puts the stand-in for libcuda and libnvrtc in their places, before kiln opens them.
+//
+//   const auto& device = emulate::stand_in();        // first thing in a test case
+//   device.set("fail_launch", 1);                    // the next launch fails
+//   CHECK(device.count("cuStreamSynchronize") == 0);
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "module.hpp"
+
+namespace emulate {
+
+/// The stand-in, loaded.
+class stand_in_library {
+ public:
+  explicit stand_in_library(const std::string& path) : path_(path) {
+    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) throw std::runtime_error(std::string("the stand-in cannot be loaded: ") + ::dlerror());
+    set_ = reinterpret_cast<void (*)(const char*, long long)>(::dlsym(handle, "kiln_stand_in_set"));
+    get_ = reinterpret_cast<long long (*)(const char*)>(::dlsym(handle, "kiln_stand_in_get"));
+    report_ = reinterpret_cast<const char* (*)()>(::dlsym(handle, "kiln_stand_in_report"));
+    compiled_ = reinterpret_cast<long (*)()>(::dlsym(handle, "kiln_stand_in_compiled"));
+  }
+  /// Settings and faults: see kiln_stand_in_set in stand_in_driver.cpp.
+  void set(const char* name, long long value) const { set_(name, value); }
+  /// Ends all faults and errors, counts from 0 again.
+  void reset() const { set_("reset", 0); }
+  /// How often a driver function was called since the last reset.
+  long long count(const char* function) const { return get_(function); }
+  /// Bytes of device memory in use, over all devices.
+  long long memory() const { return get_("memory"); }
+  /// What the emulator said of the last kernel that failed.
+  std::string report() const { return report_(); }
+  /// How many texts NVRTC compiled.
+  long compiled() const { return compiled_(); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  void (*set_)(const char*, long long) = nullptr;
+  long long (*get_)(const char*) = nullptr;
+  const char* (*report_)() = nullptr;
+  long (*compiled_)() = nullptr;
+};
+
+namespace detail {
+
+// The build names the file in KILN_CUDA_STAND_IN; a test that is run by hand makes it, once for each state of the sources.
+inline std::string stand_in_path() {
+  if (const char* built = std::getenv("KILN_CUDA_STAND_IN"); built != nullptr && *built != 0) return built;
+  const std::string folder = folder_of_emulator();
+  std::string sources;
+  for (const char* name : {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_state.hpp", "module.hpp", "block.hpp",
+                           "fiber.hpp", "watch.hpp", "interface.hpp"})
+    sources += read_file(folder + name);
+  const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
+                           std::to_string(std::hash<std::string>{}(sources)) + (KILN_EMULATOR_ASAN ? "_asan" : "") +
+                           ".so";
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) return path;
+  const std::string part = path + "." + std::to_string(::getpid());
+  const std::string command = host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder +
+                              "../../include' " + (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder +
+                              "stand_in_driver.cpp' '" + folder + "stand_in_nvrtc.cpp' -o '" + part + "' -ldl && mv '" +
+                              part + "' '" + path + "'";
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("the stand-in does not compile");
+  return path;
+}
+
+}  // namespace detail
+
+/// The stand-in in place of libcuda and libnvrtc, without faults and with all counts at 0.
+inline const stand_in_library& stand_in() {
+  static const stand_in_library& library = *new stand_in_library(detail::stand_in_path());
+  ::setenv("KILN_LIBCUDA", library.path().c_str(), 1);
+  ::setenv("KILN_LIBNVRTC", library.path().c_str(), 1);
+  library.reset();
+  return library;
+}
+
+}  // namespace emulate

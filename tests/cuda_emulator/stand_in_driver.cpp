@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: BSL-1.0
+// A stand-in for libcuda: the functions that kiln calls, done by the CPU. KILN_LIBCUDA names the built file. Everything
+// is taken as late as a device might take it: work runs when something waits for it.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "stand_in_state.hpp"
+
+namespace kiln::cuda::stand_in {
+namespace {
+
+thread_local context_object* current = nullptr;
+constexpr auto ok = driver_result::success;
+
+using guard = std::lock_guard<std::recursive_mutex>;
+
+// Counts the call; what it returns is the error that ended the device, if one did.
+driver_result enter(const char* name) {
+  auto& all = state::instance();
+  ++all.counts[name];
+  if (!all.initialised && std::strcmp(name, "cuInit") != 0) return driver_result::not_initialized;
+  return all.final_error;
+}
+
+// What CUDA forbids while a stream is captured: it waits, or it changes memory.
+driver_result refuse_in_capture() {
+  return state::instance().capturing() ? driver_result::stream_capture_unsupported : ok;
+}
+
+stream_object* stream_of(stream_handle handle) {
+  if (handle != nullptr) return handle;
+  auto& own = state::instance().default_streams[current];
+  if (own == nullptr) {
+    own = std::make_unique<stream_object>();
+    own->context = current;
+    state::instance().streams.push_back(own.get());
+  }
+  return own.get();
+}
+
+struct error_words {
+  driver_result code;
+  const char *name, *words;
+};
+constexpr error_words errors[] = {
+    {ok, "CUDA_SUCCESS", "no error"},
+    {driver_result::invalid_value, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {driver_result::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {driver_result::not_initialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {driver_result::no_device, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {driver_result::invalid_device, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {driver_result::invalid_image, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {driver_result::invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {driver_result::not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {driver_result::not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {driver_result::illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {driver_result::launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {driver_result::stream_capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {driver_result::stream_capture_unjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+     "capturing stream has unjoined work"},
+};
+
+driver_result copy(device_pointer to, std::uint64_t from, std::size_t bytes, stream_handle stream, bool to_device,
+                   bool from_device) {
+  auto& all = state::instance();
+  if (bytes == 0) return ok;
+  if (to_device && !all.is_device(to, bytes)) return driver_result::invalid_value;
+  if (from_device && !all.is_device(from, bytes)) return driver_result::invalid_value;
+  const auto work = [=] {
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return ok;
+  };
+  stream_object* const where = stream_of(stream);
+  // As the driver does: memory that is not pinned is read before the call returns, and written before it returns.
+  const bool pageable_source = !from_device && all.block_of(from, bytes) == nullptr;
+  const bool pageable_target = !to_device && all.block_of(to, bytes) == nullptr;
+  if (where->capture != nullptr && pageable_target) return driver_result::stream_capture_unsupported;
+  if (pageable_source && where->capture == nullptr) {
+    auto kept = std::make_shared<std::vector<char>>(bytes);
+    std::memcpy(kept->data(), reinterpret_cast<const void*>(from), bytes);
+    return all.enqueue(where, [=] {
+      std::memcpy(reinterpret_cast<void*>(to), kept->data(), bytes);
+      return ok;
+    });
+  }
+  all.enqueue(where, work);
+  return pageable_target ? all.finish(where) : ok;
+}
+
+// The arguments of a launch, kept until it runs.
+struct kept_arguments {
+  std::vector<std::vector<unsigned char>> values;
+  std::vector<void*> places;
+  kept_arguments(const emulator::kernel& kernel, void** arguments) {
+    for (std::size_t i = 0; i < kernel.count; ++i) {
+      const auto* start = static_cast<const unsigned char*>(arguments[i]);
+      values.emplace_back(start, start + kernel.sizes[i]);
+    }
+    for (auto& value : values) places.push_back(value.data());
+  }
+};
+
+}  // namespace
+}  // namespace kiln::cuda::stand_in
+
+using namespace kiln::cuda;
+using namespace kiln::cuda::stand_in;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// ---- for tests ----
+/// Settings: devices, version, memory (bytes a device has), fail_allocation, fail_launch, fail_host_allocation
+/// (countdowns), reset.
+void kiln_stand_in_set(const char* name, long long value) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (std::strcmp(name, "reset") == 0) {
+    all.final_error = ok;
+    all.counts.clear();
+    all.report.clear();
+    for (stream_object* stream : all.streams) stream->queue.clear();
+    std::erase_if(all.settings, [](const auto& entry) { return entry.first.starts_with("fail_"); });
+    all.settings["memory"] = 1LL << 30;
+    return;
+  }
+  all.settings[name] = value;
+}
+/// How often a function was called, by its name in cuda.h; "memory": bytes in use.
+long long kiln_stand_in_get(const char* name) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (std::strcmp(name, "memory") == 0) {
+    long long sum = 0;
+    for (const auto& context : all.contexts) sum += static_cast<long long>(context->in_use);
+    return sum;
+  }
+  const auto found = all.counts.find(name);
+  return found == all.counts.end() ? 0 : found->second;
+}
+/// What the emulator said of the last kernel that failed.
+const char* kiln_stand_in_report() {
+  return state::instance().report.c_str();
+}
+
+// ---- the driver ----
+driver_result cuInit(unsigned) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  enter("cuInit");
+  if (all.settings["devices"] == 0) return driver_result::no_device;
+  for (int i = static_cast<int>(all.contexts.size()); i < all.settings["devices"]; ++i) {
+    all.contexts.push_back(std::make_unique<context_object>());
+    all.contexts.back()->device = i;
+  }
+  all.initialised = true;
+  return ok;
+}
+driver_result cuDriverGetVersion(int* version) {
+  *version = static_cast<int>(state::instance().settings["version"]);
+  return ok;
+}
+driver_result cuGetErrorName(driver_result code, const char** name) {
+  for (const auto& error : errors)
+    if (error.code == code) return *name = error.name, ok;
+  return *name = nullptr, driver_result::invalid_value;
+}
+driver_result cuGetErrorString(driver_result code, const char** words) {
+  for (const auto& error : errors)
+    if (error.code == code) return *words = error.words, ok;
+  return *words = nullptr, driver_result::invalid_value;
+}
+
+driver_result cuDeviceGetCount(int* count) {
+  const guard lock(state::instance().mutex);
+  *count = static_cast<int>(state::instance().contexts.size());
+  return enter("cuDeviceGetCount");
+}
+driver_result cuDeviceGet(device_number* device, int index) {
+  const guard lock(state::instance().mutex);
+  if (index < 0 || index >= static_cast<int>(state::instance().contexts.size())) return driver_result::invalid_device;
+  *device = index;
+  return enter("cuDeviceGet");
+}
+driver_result cuDeviceGetName(char* name, int size, device_number) {
+  std::strncpy(name, "kiln stand-in", static_cast<std::size_t>(size));
+  return ok;
+}
+driver_result cuDeviceGetAttribute(int* value, device_attribute which, device_number) {
+  switch (which) {
+    case device_attribute::max_threads_per_block:
+      return *value = 1024, ok;
+    case device_attribute::max_shared_memory_per_block:
+      return *value = 48 << 10, ok;
+    case device_attribute::multiprocessor_count:
+      return *value = 4, ok;
+    case device_attribute::l2_cache_size:
+      return *value = 4 << 20, ok;
+    case device_attribute::max_threads_per_multiprocessor:
+      return *value = 2048, ok;
+    case device_attribute::compute_capability_major:
+      return *value = 9, ok;
+    case device_attribute::compute_capability_minor:
+      return *value = 0, ok;
+    case device_attribute::max_shared_memory_per_block_optin:
+      return *value = 227 << 10, ok;
+    case device_attribute::memory_pools_supported:
+      return *value = 0, ok;
+  }
+  return driver_result::invalid_value;
+}
+driver_result cuDeviceTotalMem_v2(std::size_t* bytes, device_number) {
+  *bytes = static_cast<std::size_t>(state::instance().settings["memory"]);
+  return ok;
+}
+driver_result cuDeviceCanAccessPeer(int* can, device_number, device_number) {
+  return *can = 1, ok;
+}
+
+driver_result cuDevicePrimaryCtxRetain(context_handle* context, device_number device) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuDevicePrimaryCtxRetain"); bad != ok) return bad;
+  *context = all.contexts.at(static_cast<std::size_t>(device)).get();
+  ++(*context)->references;
+  return ok;
+}
+driver_result cuDevicePrimaryCtxRelease_v2(device_number device) {
+  --state::instance().contexts.at(static_cast<std::size_t>(device))->references;
+  return ok;
+}
+driver_result cuCtxGetCurrent(context_handle* context) {
+  return *context = current, ok;
+}
+driver_result cuCtxSetCurrent(context_handle context) {
+  return current = context, ok;
+}
+driver_result cuCtxSynchronize() {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuCtxSynchronize"); bad != ok) return bad;
+  if (const auto bad = refuse_in_capture(); bad != ok) return bad;
+  for (std::size_t i = 0; i < all.streams.size(); ++i)
+    if (all.streams[i]->context == current) all.finish(all.streams[i]);
+  return all.final_error;
+}
+driver_result cuCtxEnablePeerAccess(context_handle, unsigned) {
+  return enter("cuCtxEnablePeerAccess");
+}
+
+// ---- memory ----
+driver_result cuMemAlloc_v2(device_pointer* start, std::size_t bytes) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuMemAlloc"); bad != ok) return bad;
+  if (current == nullptr) return driver_result::invalid_context;
+  if (const auto bad = refuse_in_capture(); bad != ok) return bad;
+  if (bytes == 0) return driver_result::invalid_value;
+  if (all.fails("allocation") || current->in_use + bytes > static_cast<std::size_t>(all.settings["memory"]))
+    return driver_result::out_of_memory;
+  void* const block = all.allocate(bytes, current);
+  if (block == nullptr) return driver_result::out_of_memory;
+  *start = reinterpret_cast<device_pointer>(block);
+  return ok;
+}
+driver_result cuMemFree_v2(device_pointer start) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuMemFree"); bad != ok) return bad;
+  if (const auto bad = refuse_in_capture(); bad != ok) return bad;
+  // As the driver does: it waits for all work that could use the memory.
+  for (std::size_t i = 0; i < all.streams.size(); ++i) all.finish(all.streams[i]);
+  return all.release(start, true) ? ok : driver_result::invalid_value;
+}
+driver_result cuMemHostAlloc(void** start, std::size_t bytes, unsigned) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuMemHostAlloc"); bad != ok) return bad;
+  if (const auto bad = refuse_in_capture(); bad != ok) return bad;
+  if (all.fails("host_allocation")) return driver_result::out_of_memory;
+  *start = all.allocate(bytes, nullptr);
+  return *start == nullptr ? driver_result::out_of_memory : ok;
+}
+driver_result cuMemFreeHost(void* start) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuMemFreeHost"); bad != ok) return bad;
+  return all.release(reinterpret_cast<std::uintptr_t>(start), false) ? ok : driver_result::invalid_value;
+}
+driver_result cuMemGetInfo_v2(std::size_t* unused, std::size_t* total) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  *total = static_cast<std::size_t>(all.settings["memory"]);
+  *unused = *total - std::min(*total, current->in_use);
+  return enter("cuMemGetInfo");
+}
+driver_result cuPointerGetAttribute(void* value, pointer_attribute which, device_pointer address) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  const allocation* const block = all.block_of(address, 1);
+  if (block == nullptr) return driver_result::invalid_value;
+  if (which == pointer_attribute::memory_type)
+    *static_cast<memory_type*>(value) = block->context != nullptr ? memory_type::device : memory_type::host;
+  else
+    *static_cast<int*>(value) = block->context != nullptr ? block->context->device : 0;
+  return ok;
+}
+driver_result cuMemcpyHtoDAsync_v2(device_pointer to, const void* from, std::size_t bytes, stream_handle stream) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuMemcpyHtoDAsync"); bad != ok) return bad;
+  return copy(to, reinterpret_cast<std::uint64_t>(from), bytes, stream, true, false);
+}
+driver_result cuMemcpyDtoHAsync_v2(void* to, device_pointer from, std::size_t bytes, stream_handle stream) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuMemcpyDtoHAsync"); bad != ok) return bad;
+  return copy(reinterpret_cast<std::uint64_t>(to), from, bytes, stream, false, true);
+}
+driver_result cuMemcpyDtoDAsync_v2(device_pointer to, device_pointer from, std::size_t bytes, stream_handle stream) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuMemcpyDtoDAsync"); bad != ok) return bad;
+  return copy(to, from, bytes, stream, true, true);
+}
+driver_result cuMemcpyPeerAsync(device_pointer to, context_handle to_context, device_pointer from,
+                                context_handle from_context, std::size_t bytes, stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuMemcpyPeerAsync"); bad != ok) return bad;
+  if (!all.is_device(to, bytes) || all.block_of(to, bytes)->context != to_context) return driver_result::invalid_value;
+  if (!all.is_device(from, bytes) || all.block_of(from, bytes)->context != from_context)
+    return driver_result::invalid_value;
+  return copy(to, from, bytes, stream, true, true);
+}
+driver_result cuMemsetD8Async(device_pointer to, unsigned char byte, std::size_t bytes, stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuMemsetD8Async"); bad != ok) return bad;
+  if (!all.is_device(to, bytes)) return driver_result::invalid_value;
+  return all.enqueue(stream_of(stream), [=] {
+    std::memset(reinterpret_cast<void*>(to), byte, bytes);
+    return ok;
+  });
+}
+
+// ---- streams and events ----
+driver_result cuStreamCreateWithPriority(stream_handle* stream, unsigned, int) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuStreamCreate"); bad != ok) return bad;
+  if (current == nullptr) return driver_result::invalid_context;
+  *stream = new stream_object;
+  (*stream)->context = current;
+  all.streams.push_back(*stream);
+  return ok;
+}
+driver_result cuStreamDestroy_v2(stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  enter("cuStreamDestroy");
+  all.finish(stream);
+  std::erase(all.streams, stream);
+  delete stream;
+  return ok;
+}
+driver_result cuStreamSynchronize(stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuStreamSynchronize"); bad != ok) return bad;
+  if (const auto bad = refuse_in_capture(); bad != ok) return bad;
+  return all.finish(stream_of(stream));
+}
+driver_result cuStreamQuery(stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuStreamQuery"); bad != ok) return bad;
+  return stream_of(stream)->queue.empty() ? ok : driver_result::not_ready;
+}
+driver_result cuStreamWaitEvent(stream_handle stream, event_handle event, unsigned) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuStreamWaitEvent"); bad != ok) return bad;
+  stream_object* const where = stream_of(stream);
+  if (event->capture != nullptr) {  // joins the capture; the order of the calls is an order that a graph allows
+    where->capture = event->capture;
+    return ok;
+  }
+  if (event->recorded == 0) return ok;
+  return all.enqueue(where, [&all, event, which = event->recorded] { return all.reach(event, which); });
+}
+driver_result cuEventCreate(event_handle* event, unsigned) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuEventCreate"); bad != ok) return bad;
+  *event = new event_object;
+  return ok;
+}
+driver_result cuEventDestroy_v2(event_handle event) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  enter("cuEventDestroy");
+  // Work that still names it has to be done first; a device frees it then.
+  for (std::size_t i = 0; i < all.streams.size(); ++i)
+    if (all.streams[i]->capture == nullptr) all.finish(all.streams[i]);
+  delete event;
+  return ok;
+}
+driver_result cuEventRecord(event_handle event, stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuEventRecord"); bad != ok) return bad;
+  stream_object* const where = stream_of(stream);
+  event->capture = where->capture;
+  if (where->capture != nullptr) return ok;
+  event->stream = where;
+  const std::uint64_t which = ++event->recorded;
+  return all.enqueue(where, [event, which] {
+    event->reached = which;
+    return ok;
+  });
+}
+driver_result cuEventQuery(event_handle event) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuEventQuery"); bad != ok) return bad;
+  return event->reached == event->recorded ? ok : driver_result::not_ready;
+}
+driver_result cuEventSynchronize(event_handle event) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuEventSynchronize"); bad != ok) return bad;
+  if (event->capture != nullptr) return driver_result::stream_capture_unsupported;
+  return all.reach(event, event->recorded);
+}
+driver_result cuEventElapsedTime(float* milliseconds, event_handle from, event_handle to) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuEventElapsedTime"); bad != ok) return bad;
+  if (from->recorded == 0 || to->recorded == 0) return driver_result::invalid_handle;
+  if (from->reached != from->recorded || to->reached != to->recorded) return driver_result::not_ready;
+  *milliseconds = 1;
+  return ok;
+}
+
+// ---- modules and launches ----
+driver_result cuModuleLoadData(module_handle* module, const void* image) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuModuleLoadData"); bad != ok) return bad;
+  // No size comes with the image; a shared object ends with its section headers.
+  ElfW(Ehdr) head;
+  std::memcpy(&head, image, sizeof head);
+  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_type != ET_DYN) return driver_result::invalid_image;
+  const std::size_t size = head.e_shoff + std::size_t{head.e_shentsize} * head.e_shnum;
+  try {
+    auto loaded = std::make_unique<module_object>();
+    loaded->code = std::make_unique<emulate::module>(std::string(static_cast<const char*>(image), size), true);
+    *module = loaded.release();
+  } catch (const emulate::failure& caught) {
+    all.report = caught.what();
+    return driver_result::invalid_image;
+  }
+  return ok;
+}
+driver_result cuModuleUnload(module_handle module) {
+  const guard lock(state::instance().mutex);
+  enter("cuModuleUnload");
+  delete module;
+  return ok;
+}
+driver_result cuModuleGetFunction(function_handle* function, module_handle module, const char* name) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuModuleGetFunction"); bad != ok) return bad;
+  const emulator::kernel* const kernel = module->code->find(name);
+  if (kernel == nullptr) return driver_result::not_found;
+  *function = &(module->functions[name] = {module->code.get(), kernel});
+  return ok;
+}
+driver_result cuFuncGetAttribute(int* value, function_attribute which, function_handle function) {
+  switch (which) {
+    case function_attribute::max_threads_per_block:
+      return *value = 1024, ok;
+    case function_attribute::shared_size_bytes:
+      return *value = 0, ok;
+    case function_attribute::local_size_bytes:
+      return *value = 0, ok;
+    case function_attribute::registers:
+      return *value = 32, ok;
+    case function_attribute::max_dynamic_shared_size_bytes:
+      return *value = function->dynamic_shared_limit, ok;
+  }
+  return driver_result::invalid_value;
+}
+driver_result cuFuncSetAttribute(function_handle function, function_attribute which, int value) {
+  if (which != function_attribute::max_dynamic_shared_size_bytes || value < 0 || value > 227 << 10)
+    return driver_result::invalid_value;
+  function->dynamic_shared_limit = value;
+  return ok;
+}
+driver_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, function_handle, int threads,
+                                                          std::size_t shared) {
+  *blocks =
+      std::min({32, 2048 / std::max(threads, 1), static_cast<int>((227u << 10) / std::max<std::size_t>(shared, 1))});
+  return ok;
+}
+driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                             stream_handle stream, void** arguments, void**) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuLaunchKernel"); bad != ok) return bad;
+  const emulate::shape how{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, 1};
+  if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
+      shared > static_cast<unsigned>(function->dynamic_shared_limit))
+    return driver_result::invalid_value;
+  const bool fails = all.fails("launch");
+  const auto kept = std::make_shared<kept_arguments>(*function->kernel, arguments);
+  return all.enqueue(stream_of(stream), [&all, function, how, kept, fails] {
+    if (fails) return driver_result::launch_failed;
+    try {
+      function->code->run(function->kernel->run, how, kept->places.data());
+    } catch (const emulate::failure& caught) {
+      all.report = caught.what();
+      return driver_result::illegal_address;
+    }
+    return ok;
+  });
+}
+
+// ---- graphs ----
+driver_result cuStreamBeginCapture_v2(stream_handle stream, capture_mode) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuStreamBeginCapture"); bad != ok) return bad;
+  if (stream == nullptr) return driver_result::stream_capture_unsupported;
+  stream->capture = new graph_object;
+  stream->began_capture = true;
+  return ok;
+}
+driver_result cuStreamEndCapture(stream_handle stream, graph_handle* graph) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuStreamEndCapture"); bad != ok) return bad;
+  if (!stream->began_capture) return driver_result::invalid_value;
+  *graph = stream->capture;
+  for (stream_object* other : all.streams)
+    if (other->capture == *graph) other->capture = nullptr;
+  stream->began_capture = false;
+  return ok;
+}
+driver_result cuStreamIsCapturing(stream_handle stream, capture_status* status) {
+  const guard lock(state::instance().mutex);
+  *status = stream_of(stream)->capture != nullptr ? capture_status::active : capture_status::none;
+  return enter("cuStreamIsCapturing");
+}
+driver_result cuGraphInstantiateWithFlags(graph_exec_handle* ready, graph_handle graph, unsigned long long) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter("cuGraphInstantiate"); bad != ok) return bad;
+  *ready = new graph_exec_object{graph->work};
+  return ok;
+}
+driver_result cuGraphLaunch(graph_exec_handle graph, stream_handle stream) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter("cuGraphLaunch"); bad != ok) return bad;
+  for (const auto& work : graph->work) all.enqueue(stream_of(stream), work);
+  return ok;
+}
+driver_result cuGraphExecDestroy(graph_exec_handle graph) {
+  const guard lock(state::instance().mutex);
+  enter("cuGraphExecDestroy");
+  delete graph;
+  return ok;
+}
+driver_result cuGraphDestroy(graph_handle graph) {
+  const guard lock(state::instance().mutex);
+  enter("cuGraphDestroy");
+  delete graph;
+  return ok;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

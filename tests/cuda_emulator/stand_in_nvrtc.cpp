@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// A stand-in for libnvrtc: compiles CUDA text with the host compiler for the emulator. Its "cubin" is a shared object,
+// which the stand-in for the driver loads. KILN_LIBNVRTC names the built file.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "module.hpp"
+
+namespace {
+
+struct program {
+  std::string text, log, object;
+  std::vector<emulate::named_text> headers;
+};
+
+enum result : int { success = 0, invalid_input = 3, invalid_program = 4, invalid_option = 5, compilation = 6 };
+
+constexpr int architectures[] = {75, 80, 86, 89, 90, 100, 120};
+
+// Options that only the real compiler understands are passed over, but an unknown architecture is refused as there.
+bool known_architecture(std::string_view option) {
+  for (const std::string_view start : {"-arch=sm_", "--gpu-architecture=sm_", "-arch=compute_"}) {
+    if (!option.starts_with(start)) continue;
+    const int number = std::atoi(std::string(option.substr(start.size())).c_str());
+    for (const int known : architectures)
+      if (known == number) return true;
+    return false;
+  }
+  return true;
+}
+
+int give(const std::string& text, char* place) {
+  std::memcpy(place, text.c_str(), text.size() + 1);
+  return success;
+}
+
+long compiled = 0;
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+/// How many texts were compiled so far.
+long kiln_stand_in_compiled() {
+  return compiled;
+}
+
+const char* nvrtcGetErrorString(int code) {
+  switch (code) {
+    case success:
+      return "NVRTC_SUCCESS";
+    case invalid_option:
+      return "NVRTC_ERROR_INVALID_OPTION";
+    case compilation:
+      return "NVRTC_ERROR_COMPILATION";
+    default:
+      return "NVRTC_ERROR_INVALID_INPUT";
+  }
+}
+int nvrtcVersion(int* major, int* minor) {
+  const char* named = std::getenv("KILN_STAND_IN_nvrtc");
+  *major = named != nullptr ? std::atoi(named) : 13;
+  *minor = 0;
+  return success;
+}
+int nvrtcGetNumSupportedArchs(int* count) {
+  return *count = static_cast<int>(std::size(architectures)), success;
+}
+int nvrtcGetSupportedArchs(int* all) {
+  return std::memcpy(all, architectures, sizeof architectures), success;
+}
+
+int nvrtcCreateProgram(program** made, const char* text, const char*, int count, const char* const* texts,
+                       const char* const* names) {
+  *made = new program;
+  (*made)->text = text;
+  for (int i = 0; i < count; ++i) (*made)->headers.push_back({names[i], texts[i]});
+  return success;
+}
+int nvrtcDestroyProgram(program** made) {
+  delete *made;
+  *made = nullptr;
+  return success;
+}
+int nvrtcCompileProgram(program* made, int count, const char* const* options) {
+  for (int i = 0; i < count; ++i) {
+    if (known_architecture(options[i])) continue;
+    made->log = std::string("nvrtc: error: invalid value for --gpu-architecture: ") + options[i];
+    return invalid_option;
+  }
+  ++compiled;
+  try {
+    made->object = emulate::compile(made->text, made->headers);
+  } catch (const emulate::failure& caught) {
+    made->log = caught.what();
+    return compilation;
+  }
+  return success;
+}
+int nvrtcGetProgramLogSize(program* made, std::size_t* size) {
+  return *size = made->log.size() + 1, success;
+}
+int nvrtcGetProgramLog(program* made, char* place) {
+  return give(made->log, place);
+}
+int nvrtcGetPTXSize(program* made, std::size_t* size) {
+  return *size = made->text.size() + 1, success;
+}
+int nvrtcGetPTX(program* made, char* place) {
+  return give(made->text, place);
+}
+int nvrtcGetCUBINSize(program* made, std::size_t* size) {
+  return *size = made->object.size(), success;
+}
+int nvrtcGetCUBIN(program* made, char* place) {
+  std::memcpy(place, made->object.data(), made->object.size());
+  return success;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
