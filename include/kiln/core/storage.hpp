@@ -85,6 +85,8 @@ struct storage {
   std::uint32_t version = 0;
   void* data = nullptr;
   std::size_t bytes = 0;
+  /// Bytes between this and `data` for what whoever made the block keeps there.
+  std::size_t room = 0;
   /// Gives the block back to where it came from.
   void (*release)(storage*) noexcept = nullptr;
   /// For `release`: what owns foreign memory.

@@ -22,6 +22,7 @@ struct tensor_state {
   std::atomic<std::uint32_t> references{1};
   dtype type = dtype::float32;
   bool contiguous = true;  ///< row-major without gaps: asked for often, so known
+  bool in_memory = false;  ///< stands in the room of `memory`, which then ends no sooner
   dims sizes, strides;
   void* data = nullptr;  ///< the first element
   ref<storage> memory;
@@ -92,8 +93,10 @@ inline void destroy(gradient_record* record) noexcept {
 }
 
 inline void destroy(tensor_state* state) noexcept {
+  const bool in_memory = state->in_memory;
+  const ref<storage> memory = std::move(state->memory);
   state->~tensor_state();
-  cpu::deallocate(state, sizeof(tensor_state));
+  if (!in_memory) cpu::deallocate(state, sizeof(tensor_state));
 }
 
 inline ref<gradient_record> new_record(dtype type, const dims& sizes) {
@@ -115,11 +118,17 @@ inline ref<tensor_state> new_state(dtype type, const dims& sizes, const dims& st
 
 /// A contiguous tensor with uninitialised elements. Throws shape_error for impossible sizes, memory_error.
 inline ref<tensor_state> new_tensor(dtype type, const dims& sizes) {
-  const std::int64_t elements = count(sizes);
-  auto state = new_state(type, sizes, contiguous_strides(sizes));
-  state->memory = cpu::new_storage(static_cast<std::size_t>(elements) * size_of(type));
-  state->data = state->memory->data;
-  return state;
+  constexpr std::size_t room = (sizeof(tensor_state) + 63) / 64 * 64;
+  // State and elements in one block: half the work of making a small tensor is asking for memory.
+  ref<storage> memory = cpu::new_storage(static_cast<std::size_t>(count(sizes)) * size_of(type), room);
+  auto* state = new (cpu::room_of(*memory)) tensor_state;
+  state->type = type;
+  state->in_memory = true;
+  state->sizes = sizes;
+  state->strides = contiguous_strides(sizes);
+  state->data = memory->data;
+  state->memory = std::move(memory);
+  return ref<tensor_state>::adopt(state);
 }
 
 inline bool is_contiguous(const tensor_state& t) {

@@ -23,21 +23,29 @@ inline constexpr std::size_t storage_header = 64;  // keeps the data on a cache 
 static_assert(sizeof(storage) <= storage_header);
 
 inline void release_storage(storage* block) noexcept {
-  const std::size_t bytes = block->bytes;
+  const std::size_t bytes = block->bytes + block->room;
   block->~storage();
   deallocate(block, bytes + storage_header);
 }
 }  // namespace detail
 
-/// Uninitialised memory of `bytes` bytes. Throws memory_error if the system has none left.
-inline ref<storage> new_storage(std::size_t bytes) {
-  // More than the header short of everything would wrap around to almost nothing.
-  void* memory = allocate(bytes + std::min(detail::storage_header, ~bytes));
+/// Uninitialised memory of `bytes` bytes; `room`, a multiple of 64, is free for use between the storage and them.
+/// Throws memory_error if the system has none left.
+inline ref<storage> new_storage(std::size_t bytes, std::size_t room = 0) {
+  const std::size_t before = detail::storage_header + room;
+  // More than that short of everything would wrap around to almost nothing.
+  char* memory = static_cast<char*>(allocate(bytes + std::min(before, ~bytes)));
   storage* block = new (memory) storage;
-  block->data = static_cast<char*>(memory) + detail::storage_header;
+  block->data = memory + before;
   block->bytes = bytes;
+  block->room = room;
   block->release = &detail::release_storage;
   return ref<storage>::adopt(block);
+}
+
+/// The room that was asked for.
+inline void* room_of(storage& block) {
+  return reinterpret_cast<char*>(&block) + detail::storage_header;
 }
 
 }  // namespace cpu
