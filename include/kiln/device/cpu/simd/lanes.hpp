@@ -108,24 +108,30 @@ template <Number T, int N, class Native>
 
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator+(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>)
+  if constexpr (!fits<T, N>)
+    return lanes<T, N>(a.low + b.low, a.high + b.high);
+  else if constexpr (std::signed_integral<T>)
     return wrapped<T, N>(wrapping(a) + wrapping(b));
   else
-    return lanes<T, N>(a.low + b.low, a.high + b.high);
+    return lanes<T, N>(a.v + b.v);
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator-(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>)
+  if constexpr (!fits<T, N>)
+    return lanes<T, N>(a.low - b.low, a.high - b.high);
+  else if constexpr (std::signed_integral<T>)
     return wrapped<T, N>(wrapping(a) - wrapping(b));
   else
-    return lanes<T, N>(a.low - b.low, a.high - b.high);
+    return lanes<T, N>(a.v - b.v);
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator*(lanes<T, N> a, lanes<T, N> b) {
-  if constexpr (fits<T, N>)
+  if constexpr (!fits<T, N>)
+    return lanes<T, N>(a.low * b.low, a.high * b.high);
+  else if constexpr (std::signed_integral<T>)
     return wrapped<T, N>(wrapping(a) * wrapping(b));
   else
-    return lanes<T, N>(a.low * b.low, a.high * b.high);
+    return lanes<T, N>(a.v * b.v);
 }
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator/(lanes<T, N> a, lanes<T, N> b) {
@@ -136,10 +142,12 @@ template <std::floating_point T, int N>
 }
 template <Number T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator-(lanes<T, N> a) {
-  if constexpr (fits<T, N>)
+  if constexpr (!fits<T, N>)
+    return lanes<T, N>(-a.low, -a.high);
+  else if constexpr (std::signed_integral<T>)
     return wrapped<T, N>(-wrapping(a));
   else
-    return lanes<T, N>(-a.low, -a.high);
+    return lanes<T, N>(-a.v);
 }
 
 // ---- bits; of a mask, the logical operations ---------------------------------------------------------------
