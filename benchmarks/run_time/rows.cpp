@@ -110,7 +110,7 @@ void kiln_forward(const std::string& work, const std::string& peer, F f) {
   });
 }
 
-/// Forward and backward, given the gradient of each element; the table takes the forward part off.
+/// Given the gradient of each element: forward and backward, as a training step has them, and backward alone.
 template <class F>
 void kiln_backward(const std::string& work, F f) {
   enter(work, "kiln", n, [f] {
@@ -120,6 +120,15 @@ void kiln_backward(const std::string& work, F f) {
       x.zero_grad();
       kiln::Tensor<float> y = f(x);
       backward(y, g);
+      return peers::data(x.grad());
+    };
+  });
+  enter(work, "kiln_alone", n, [f] {
+    auto x = peers::tensor(random("x", n), {rows, cols});
+    x.requires_grad();
+    return [x, y = kiln::Tensor<float>(f(x)), g = peers::tensor(random("g", n), {rows, cols})]() mutable {
+      x.zero_grad();
+      backward(y, g, {.retain_graph = true});
       return peers::data(x.grad());
     };
   });
