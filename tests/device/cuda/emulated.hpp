@@ -76,8 +76,8 @@ inline void run(const emulate::module& module, const kiln::cuda::source& s, cons
   const auto found = module.find(s.name);
   if (!found) throw emulate::failure("no kernel " + s.name);
   module.run(entry_of(found),
-             {.grid = {static_cast<unsigned>(blocks_for(s, p, job, resident))},
-              .block = {static_cast<unsigned>(s.threads)},
+             {.grid = {static_cast<unsigned>(blocks_for(p, job, resident))},
+              .block = {static_cast<unsigned>(p.threads)},
               .seed = seed},
              places.data());
 }

@@ -25,7 +25,7 @@ std::string together(const std::deque<row_case>& cases) {
 }
 // Runs a kernel, and folds the shares of sums over rows by a plain loop.
 void run(row_case& c, const emulate::module& module, std::int64_t resident) {
-  const std::int64_t blocks = blocks_for(c.printed, c.how, c.what, resident), shares = shares_of(c.printed, blocks);
+  const std::int64_t blocks = blocks_for(c.how, c.what, resident), shares = shares_of(c.how, blocks);
   const std::size_t length = static_cast<std::size_t>(c.written.domain[1]);
   std::deque<memory> scratch;
   std::vector<void*> places;

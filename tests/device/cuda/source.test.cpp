@@ -51,11 +51,17 @@ TEST_CASE("source: numbers are narrowed to what the kernel computes in") {
   CHECK(values[6] == 99);
 }
 
-TEST_CASE("source: a grid has a thread for every step, up to what runs at once") {
-  cuda::source s;
+TEST_CASE("source: a grid has a thread for every step, a warp or a block for every row, up to what runs at once") {
   cuda::plan p;
   p.step = 4;
   const cuda::task job{.domain = {100, 1000}};
-  CHECK(blocks_for(s, p, job, 10000) == (100 * 250 + 255) / 256);
-  CHECK(blocks_for(s, p, job, 7) == 7);
+  CHECK(blocks_for(p, job, 10000) == (100 * 250 + 255) / 256);
+  CHECK(blocks_for(p, job, 7) == 7);
+  p.shape = cuda::kernel_shape::block_per_row;
+  p.row_axes = 1;
+  CHECK(blocks_for(p, job, 10000) == 100);
+  p.shape = cuda::kernel_shape::warp_per_row;
+  p.threads = 128;
+  CHECK(blocks_for(p, job, 10000) == 25);
+  CHECK(shares_of(p, 25) == 100);
 }

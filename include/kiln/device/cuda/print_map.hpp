@@ -131,15 +131,16 @@ class walk {
     for (int r = 0; r < t_.result_count; ++r)
       if (wanted(r)) out.add("y", r, "_at[k] = stored_as<", held_type(r), ">(", values_.at(t_.results[r]), ");");
   }
-  void store_step(lines& out, int r) const {
+  void store_step(lines& out, int r, std::string_view moved = {}) const {
     const operand_plan& y = result(r);
     const std::string name = message("y", r);
     const char* const verb = p_.adds[static_cast<std::size_t>(r)] ? "add_" : "store_";
     if (y.how == access::strided) {
       const std::string stride = message(name, "_s", p_.rank - 1);
-      out.add(verb, "strided(", begin(name, y), " + i * ", stride, ", ", stride, ", ", name, "_at, some);");
+      out.add(verb, "strided(", begin(name, y), moved, " + i * ", stride, ", ", stride, ", ", name, "_at, some);");
     } else {
-      out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), " + i, ", name, "_at, some);");
+      out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), moved, " + i, ", name,
+              "_at, some);");
     }
   }
   void store_steps(lines& out) const {
@@ -216,7 +217,7 @@ inline source print_map(const task& job, const plan& p) {
   at.parameters(s);
   if (values.faults()) s.fault();
   const std::string_view index = s.index();
-  body.open("extern \"C\" __global__ void __launch_bounds__(", out.threads, ") @name(", s.text(), ")");
+  body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
   if (values.faults()) body.add("bool fault = false;");
   body.insert(before);
   if (p.rank == 1)

@@ -26,9 +26,6 @@ class row_printer {
 
   source print() {
     source out;
-    out.threads = p_.threads;
-    out.grid = grid_kind::rows;
-    out.rows_per_block = p_.shape == kernel_shape::warp_per_row ? p_.threads / 32 : 1;
     signature s(p_, out);
     at_.parameters(s, true);
     s.whole(parameter_kind::rows, "rows");
@@ -112,7 +109,6 @@ class row_printer {
       if (reduces(i))
         out.add("const auto fold", i, " = [](", value_name(t_[i].type), " a, ", value_name(t_[i].type), " b) { return ",
                 value_name(t_[i].type), "(", spelling_of(t_[i].code).combine(t_[i].type, "a", "b"), "); };");
-    if (sums_anything()) out.add("const auto add_up = [](auto a, auto b) { return a + b; };");
     out.open("for (", index, " row = first; row < rows; row += all)");
     at_.coordinates(out, index);
     for (int r = 0; r < t_.result_count; ++r)
@@ -131,12 +127,6 @@ class row_printer {
   }
   std::string_view computed(int r) const { return value_name(p_.stores[at(r)]); }
   std::string_view lead() const { return "lane == 0"; }
-  bool sums_anything() const {
-    for (int r = 0; r < t_.result_count; ++r)
-      if (at_.wanted(r) && at_.sum(r) != summed::nothing && at_.sum(r) != summed::across_rows) return true;
-    return false;
-  }
-
   void declare_kept(lines& out) {
     for (int i = 0; i < t_.size; ++i) {
       if (!kept(i)) continue;
@@ -278,7 +268,7 @@ class row_printer {
   }
   void deliver_row_sum(lines& out, int r) {
     if (!at_.wanted(r) || at_.sum(r) != summed::along_row) return;
-    fold_all(out, {{message("y", r, "_sum"), "add_up", message(computed(r), "(0)")}});
+    fold_all(out, {{message("y", r, "_sum"), "adding()", message(computed(r), "(0)")}});
     out.open("if (", lead(), ")");
     put_one(out, r, message("y", r, "_sum"));
     out.close();
@@ -294,7 +284,7 @@ class row_printer {
   void deliver_shares(lines& out, int r, std::string_view index) {
     if (!at_.wanted(r)) return;
     if (at_.sum(r) == summed::everything) {
-      fold_all(out, {{message("y", r, "_sum"), "add_up", message(computed(r), "(0)")}});
+      fold_all(out, {{message("y", r, "_sum"), "adding()", message(computed(r), "(0)")}});
       out.add("if (", lead(), ") shares", r, "[first] = y", r, "_sum;");
     } else if (at_.sum(r) == summed::across_rows) {
       out.add("#pragma unroll");
@@ -325,12 +315,6 @@ inline source print_rows(const task& job, const plan& p) {
   detail::merge_leaves(job, p, merged);
   const tape_view t = detail::view_of(merged);
   return detail::row_printer(job, p, t).print();
-}
-
-/// How many shares the kernel leaves in scratch memory where it runs in `blocks` blocks: rows of as many values as the
-/// row has for results summed across rows, single values for those summed altogether.
-inline std::int64_t shares_of(const source& s, std::int64_t blocks) {
-  return blocks * s.rows_per_block;
 }
 
 }  // namespace kiln::cuda

@@ -449,6 +449,13 @@ __device__ inline T from_lane(T x, int way) {
     return __shfl_xor_sync(0xffffffffu, x, way);
 }
 
+struct adding {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
 template <class T, class Fold>
 __device__ inline T across_warp(T x, Fold fold) {
 #pragma unroll
@@ -468,6 +475,23 @@ __device__ inline T collect(const uint64* shared, T identity, Fold fold) {
   const int lane = int(threadIdx.x % 32), warps = int(blockDim.x / 32);
   const T x = lane < warps ? *reinterpret_cast<const T*>(shared + lane) : identity;
   return across_warp(x, fold);
+}
+
+/// Steps of N neighbours, one per lane, folded over the first `Warps` warps of a block; the first warp gets the result.
+/// `shared` holds 32 * Warps * N words.
+template <int Warps, int N, class T, class Fold>
+__device__ inline void fold_warps(uint64* shared, vec<T, N>& x, Fold fold) {
+  T* const places = reinterpret_cast<T*>(shared);
+  const int lane = int(threadIdx.x % 32), warp = int(threadIdx.x / 32);
+#pragma unroll
+  for (int k = 0; k < N; ++k) places[(warp * N + k) * 32 + lane] = x[k];
+  __syncthreads();
+  if (warp == 0) {
+    for (int other = 1; other < Warps; ++other)
+#pragma unroll
+      for (int k = 0; k < N; ++k) x[k] = fold(x[k], places[(other * N + k) * 32 + lane]);
+  }
+  __syncthreads();  // before the next one writes there
 }
 
 }  // namespace kiln::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the printer hands to whoever compiles and launches: the text, the name of its kernel, what each parameter is,
-// and how many blocks it wants. `arguments_of` fills the parameters for one task.
+// and how many blocks it wants. `arguments_of` fills the parameters for one task, `blocks_for` says how many blocks it
+// wants.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 namespace kiln::cuda {
 
+/// Elements along both sides of a tile that is turned in shared memory.
+inline constexpr int tile_size = 32;
+
 enum class parameter_kind : std::uint8_t {
   result,         ///< pointer to result `index`
   leaf,           ///< pointer to leaf slot `index`
@@ -24,6 +28,10 @@ enum class parameter_kind : std::uint8_t {
   leaf_stride,    ///< of leaf slot `index` along axis `axis`
   result_stride,  ///< of result `index` along axis `axis`
   rows,           ///< number of rows: the product of the axes before the row
+  tiles,          ///< columns only: how many blocks lie side by side along the innermost axis
+  parts,          ///< columns only: into how many parts the rows are cut
+  part,           ///< columns only: rows of a part
+  part_stride,    ///< columns only: elements between the results of two parts
   scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`
   fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero
 };
@@ -34,20 +42,9 @@ struct parameter {
   dtype type = dtype::int32;  ///< of a number
 };
 
-/// How many blocks a kernel wants; each thread walks on by the whole grid until nothing is left.
-enum class grid_kind : std::uint8_t {
-  steps,  ///< one thread per step of every run of the innermost axis
-  rows,   ///< `source::rows_per_block` rows per block
-  tiles,  ///< a block per tile of `source::tile` by `source::tile` elements of the last two axes
-  fixed,  ///< `source::blocks` blocks
-};
-
 struct source {
   std::string text, name;
   std::vector<parameter> parameters;
-  int threads = 256;  ///< per block
-  grid_kind grid = grid_kind::steps;
-  int rows_per_block = 1, tile = 32, blocks = 1;
 };
 
 /// What divides 32-bit numbers below 2^31 by n with a multiplication: q = (high half of x * magic + x) >> shift
@@ -74,6 +71,16 @@ inline std::int64_t rows_of(const task& job, const plan& p) {
 }
 inline std::int64_t steps_of(const task& job, const plan& p) {
   return (job.domain.back() + p.step - 1) / p.step;
+}
+inline std::int64_t tiles_of(const task& job, const plan& p) {
+  return (steps_of(job, p) + 31) / 32;
+}
+inline std::int64_t part_of(const task& job) {
+  return job.part > 0 ? job.part : job.domain[job.domain.rank() - 2];
+}
+inline std::int64_t parts_of(const task& job) {
+  const std::int64_t rows = job.domain[job.domain.rank() - 2], part = part_of(job);
+  return part == 0 ? 1 : (rows + part - 1) / part;
 }
 
 }  // namespace detail
@@ -119,6 +126,18 @@ inline std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, c
       case parameter_kind::rows:
         value = static_cast<std::uint64_t>(detail::rows_of(job, p));
         break;
+      case parameter_kind::tiles:
+        value = static_cast<std::uint64_t>(detail::tiles_of(job, p));
+        break;
+      case parameter_kind::parts:
+        value = static_cast<std::uint64_t>(detail::parts_of(job));
+        break;
+      case parameter_kind::part:
+        value = static_cast<std::uint64_t>(detail::part_of(job));
+        break;
+      case parameter_kind::part_stride:
+        value = static_cast<std::uint64_t>(job.part_stride);
+        break;
       case parameter_kind::scratch:
         value = scratch.empty() ? 0 : scratch[k];
         break;
@@ -131,30 +150,49 @@ inline std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, c
   return values;
 }
 
-/// Blocks to launch where `resident` blocks of this kernel run at once on the whole device.
-inline std::int64_t blocks_for(const source& s, const plan& p, const task& job, std::int64_t resident) {
-  std::int64_t wanted = s.blocks;
-  switch (s.grid) {
-    case grid_kind::steps: {
-      std::int64_t steps = detail::steps_of(job, p);
-      for (int i = 0; i + 1 < job.domain.rank(); ++i) steps *= job.domain[i];
-      wanted = (steps + s.threads - 1) / s.threads;
+/// Rows that one block works on at a time, in a row program.
+inline int rows_per_block(const plan& p) {
+  return p.shape == kernel_shape::warp_per_row ? p.threads / 32 : 1;
+}
+
+/// Blocks to launch, `plan::threads` threads each, where `resident` blocks of this kernel run at once on the whole
+/// device. Threads walk on by the whole grid until nothing is left, so any number will do.
+inline std::int64_t blocks_for(const plan& p, const task& job, std::int64_t resident) {
+  std::int64_t wanted = 1;
+  const int rank = job.domain.rank();
+  auto times_outer = [&](int inner) {
+    for (int i = 0; i + inner < rank; ++i) wanted *= job.domain[i];
+  };
+  switch (p.shape) {
+    case kernel_shape::map:
+    case kernel_shape::reduce_all:
+      wanted = detail::steps_of(job, p);
+      times_outer(1);
+      wanted = (wanted + p.threads - 1) / p.threads;
       break;
-    }
-    case grid_kind::rows:
-      wanted = (detail::rows_of(job, p) + s.rows_per_block - 1) / s.rows_per_block;
+    case kernel_shape::warp_per_row:
+    case kernel_shape::block_per_row:
+    case kernel_shape::long_rows:
+      wanted = (detail::rows_of(job, p) + rows_per_block(p) - 1) / rows_per_block(p);
       break;
-    case grid_kind::tiles: {
-      auto tiles = [&](int axis) { return (job.domain[axis] + s.tile - 1) / s.tile; };
-      const int rank = job.domain.rank();
+    case kernel_shape::columns:
+      wanted = detail::tiles_of(job, p) * detail::parts_of(job);
+      times_outer(2);
+      break;
+    case kernel_shape::transpose: {
+      auto tiles = [&](int axis) { return (job.domain[axis] + tile_size - 1) / tile_size; };
       wanted = tiles(rank - 1) * tiles(rank - 2);
-      for (int i = 0; i + 2 < rank; ++i) wanted *= job.domain[i];
+      times_outer(2);
       break;
     }
-    case grid_kind::fixed:
-      return wanted;
   }
   return std::max<std::int64_t>(1, std::min(wanted, resident));
+}
+
+/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks: rows of as many values as
+/// the row has for results summed across rows, single values for those summed altogether.
+inline std::int64_t shares_of(const plan& p, std::int64_t blocks) {
+  return blocks * rows_per_block(p);
 }
 
 }  // namespace kiln::cuda

@@ -82,6 +82,7 @@ struct plan {
   int threads = 256;                       ///< per block
   int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
   bool row_root = false;                   ///< the results are one value per row
+  bool cut = false;                        ///< columns: the rows are cut into parts, each with results of its own
   std::vector<operand_plan> leaves = {};   ///< per slot
   std::vector<std::int8_t> same_as = {};   ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result
@@ -240,6 +241,7 @@ inline std::string plan::key() const {
   if (threads != 256) out += message(" threads ", threads);
   if (held) out += message(" held ", held);
   if (row_root) out += " to rows";
+  if (cut) out += " cut";
   if (!apart) out += " overlapping";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].how == access::unused) continue;

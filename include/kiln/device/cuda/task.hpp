@@ -34,6 +34,8 @@ struct task {
   bool row_root = false;                   ///< of a row program: the results are one value per row
   std::vector<leaf_view> leaves = {};      ///< per leaf slot
   std::vector<result_view> results = {};   ///< per result of the tape
+  std::int64_t part = 0;                   ///< columns only: rows that one block adds up; 0: all of them
+  std::int64_t part_stride = 0;            ///< elements between what two parts leave behind, in every result
   const std::uint64_t* numbers = nullptr;  ///< per number slot: a double, or for integers an int64, as bits
 };
 

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSL-1.0
+// Cuts a task into kernels: one, wherever it can be; reductions over everything or down tall columns take a second one
+// that folds what blocks have left, sums that no kernel has room for one that writes them out. `schedule` is the entry.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <kiln/device/cuda/print_columns.hpp>
+#include <kiln/device/cuda/print_map.hpp>
+#include <kiln/device/cuda/print_reduce.hpp>
+#include <kiln/device/cuda/print_rows.hpp>
+
+namespace kiln::cuda {
+
+/// One kernel to launch: its task and plan, which name its text, what prints that, and the grid.
+struct launch {
+  task job;
+  plan how;
+  source (*print)(const task&, const plan&) = nullptr;
+  std::int64_t blocks = 1;
+  std::vector<std::uint64_t> scratch = {};   ///< per result: memory for shares, or 0
+  std::shared_ptr<const program> tape = {};  ///< of a kernel that the task itself does not have
+};
+
+/// What of the device a schedule depends on.
+struct device_shape {
+  int processors = 132;    ///< streaming multiprocessors
+  int blocks_on_each = 8;  ///< of 256 threads, that a processor runs at once
+  std::int64_t resident(const plan& p) const {
+    return std::int64_t{processors} * std::max(1, blocks_on_each * 256 / p.threads);
+  }
+};
+
+/// Gives device memory for that many bytes, aligned to 256, which lives until the launches have run.
+using scratch_memory = std::function<void*(std::size_t bytes)>;
+
+namespace detail {
+
+class scheduler {
+ public:
+  scheduler(const device_shape& device, const scratch_memory& memory) : device_(device), memory_(memory) {}
+
+  void add(task job, std::shared_ptr<const program> tape = {}) {
+    tape_ = std::move(tape);
+    if (elements(job.domain) == 0) return add_nothing(std::move(job));
+    const bool rows = count_reductions(job.tape) > 0;
+    if (rows && !job.row_root && !rows_can_sum(job)) return add_dense(std::move(job));
+    if (!rows && narrow(job)) return rows_can_sum(job) ? add_rows(std::move(job)) : add_dense(std::move(job));
+    if (!rows) return add_map(std::move(job));
+    task arranged = job;
+    order_axes(arranged);
+    collapse(arranged);
+    const bool joined = std::popcount(arranged.reduced_axes) <= 1;
+    if (job.row_root && one_pass(job.tape) && all_reduced(job) && (elements(job.domain) > shortest_to_cut || !joined))
+      return add_reduction(std::move(job));
+    if (columns_suit(arranged)) return add_columns(std::move(arranged));
+    if (!joined) return add_packed(std::move(job));
+    add_rows(std::move(job));
+  }
+  std::vector<launch> launches;
+
+ private:
+  /// One block is enough for fewer elements than these.
+  static constexpr std::int64_t shortest_to_cut = 16384;
+
+  static std::int64_t elements(const dims& domain) {
+    std::int64_t n = 1;
+    for (const std::int64_t size : domain) n *= size;
+    return n;
+  }
+  static int count_reductions(const tape_view& t) {
+    int n = 0;
+    for (int i = 0; i < t.size; ++i) n += detail::reduces(t, i);
+    return n;
+  }
+  static bool one_pass(const tape_view& t) {
+    std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
+    for (int i = 0; i < t.size; ++i)
+      if ((phases[static_cast<std::size_t>(i)] =
+               static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_rules_table))) > 1)
+        return false;
+    return true;
+  }
+  static bool all_reduced(const task& job) { return job.reduced_axes == (1u << job.domain.rank()) - 1; }
+  static bool narrow(const task& job, const result_view& y) {
+    for (int i = 0; i < job.domain.rank(); ++i)
+      if (y.data && y.strides[i] == 0 && job.domain[i] > 1) return true;
+    return false;
+  }
+  static bool narrow(const task& job) {
+    for (const result_view& y : job.results)
+      if (narrow(job, y)) return true;
+    return false;
+  }
+  // Whether one kernel can hold all sums of a task that is not itself one value per row.
+  static bool rows_can_sum(task job) {
+    if (!narrow(job)) return true;
+    if (count_reductions(job.tape) == 0) set_row(job);
+    order_axes(job);
+    collapse(job);
+    if (job.domain.rank() == 0) return true;
+    int row_axes = 0;
+    for (int i = 0; i < job.domain.rank(); ++i) row_axes += static_cast<int>(job.reduced_axes >> i & 1);
+    if (row_axes != 1) return false;
+    for (const result_view& y : job.results) {
+      if (!y.data) continue;
+      bool fixed = true, moves = true;
+      for (int i = 0; i + 1 < job.domain.rank(); ++i) {
+        fixed &= y.strides[i] == 0;
+        moves &= y.strides[i] != 0;
+      }
+      if (!fixed && !moves) return false;
+      // Sums for every place of a long row would not fit the registers.
+      if (fixed && job.domain.rank() > 1 && y.strides.back() != 0 && job.domain.back() > 4096) return false;
+    }
+    return true;
+  }
+  // A map with sums becomes a row program along the axes that the sums do not share with the rest: those along which
+  // some result stays, else the last axis.
+  static void set_row(task& job) {
+    job.reduced_axes = 1u << (job.domain.rank() - 1);
+    for (const result_view& y : job.results) {
+      if (!narrow(job, y)) continue;
+      std::uint32_t stays = 0;
+      for (int i = job.domain.rank() - 1; i >= 0 && y.strides[i] != 0; --i) stays |= 1u << i;
+      if (stays) job.reduced_axes = stays;
+    }
+  }
+
+  void push(task job, plan how, source (*print)(const task&, const plan&)) {
+    launch next{.job = std::move(job), .how = std::move(how), .print = print};
+    next.blocks = blocks_for(next.how, next.job, device_.resident(next.how));
+    next.tape = tape_;
+    launches.push_back(std::move(next));
+  }
+  void* room(std::int64_t values, dtype type) { return memory_(static_cast<std::size_t>(values) * size_of(type)); }
+
+  // Rows without elements: every reduction is its identity, if it has one.
+  void add_nothing(task job) {
+    std::int64_t rows = 1;
+    for (int i = 0; i < job.domain.rank(); ++i)
+      if (!(job.reduced_axes >> i & 1)) rows *= job.domain[i];
+    if (!job.row_root || rows == 0) return;
+    for (int i = 0; i < job.tape.size; ++i)
+      if (detail::reduces(job.tape, i) && !spelling_of(job.tape[i].code).has_identity) {
+        const std::string_view name = spelling_of(job.tape[i].code).name;
+        throw value_error(message(name, ": no elements along the reduced axes of a tensor of shape ", job.domain,
+                                  ", and the ", name, " of nothing is not defined: check for empty tensors first"));
+      }
+    for (int i = job.domain.rank() - 1; i >= 0; --i)  // one empty axis is as good as several
+      if ((job.reduced_axes >> i & 1) && job.domain[i] != 0) detail::erase_axis(job, i);
+    add_rows(std::move(job));
+  }
+
+  void add_map(task job) {
+    plan p = plan_map(job, most_neighbours(job.tape));
+    push(std::move(job), std::move(p), &print_map);
+  }
+
+  void add_rows(task job) {
+    if (count_reductions(job.tape) == 0) set_row(job);
+    plan p = plan_rows(job);
+    bool leaves_shares = false;
+    for (const summed s : p.sums) leaves_shares |= s == summed::across_rows || s == summed::everything;
+    push(job, p, &print_rows);
+    if (!leaves_shares) return;
+    launch& mine = launches.back();
+    mine.blocks = std::min<std::int64_t>(mine.blocks, 2 * device_.processors);
+    const std::int64_t shares = shares_of(p, mine.blocks), length = job.domain.back();
+    mine.scratch.assign(job.results.size(), 0);
+    std::vector<task> folds;
+    std::vector<std::shared_ptr<const program>> tapes;
+    for (std::size_t r = 0; r < job.results.size(); ++r) {
+      const result_view& y = job.results[r];
+      const bool row = p.sums[r] == summed::across_rows;
+      if (!row && p.sums[r] != summed::everything) continue;
+      const dtype type = compute_type(y.type);
+      void* const place = room(row ? shares * length : shares, type);
+      mine.scratch[r] = reinterpret_cast<std::uintptr_t>(place);
+      tapes.push_back(sum_of_leaf(type));
+      task fold = task_for(view_of(*tapes.back()), row ? dims{shares, length} : dims{shares});
+      fold.reduced_axes = 1;
+      fold.row_root = true;
+      fold.leaves[0] = {place, row ? dims{length, 1} : dims{1}, type};
+      fold.results[0] = {y.data, row ? dims{0, y.strides.back()} : dims{0}, y.type, y.add};
+      folds.push_back(std::move(fold));
+    }
+    for (std::size_t k = 0; k < folds.size(); ++k) add(std::move(folds[k]), tapes[k]);
+  }
+
+  // Results are its reductions, one value per block each; a second kernel folds them and computes what follows.
+  void add_reduction(task job) {
+    auto [parts, rest] = cut_at_reductions(job);
+    task first = parts_task(job, *parts);
+    plan p = plan_reduce(first);
+    const std::int64_t blocks = blocks_for(p, first, device_.resident(p));
+    task second = rest_task(job, *rest, {blocks}, 1);
+    for (std::size_t r = 0; r < first.results.size(); ++r) {
+      first.results[r].data = room(blocks, first.results[r].type);
+      second.leaves[r] = {first.results[r].data, {1}, first.results[r].type};
+    }
+    for (std::size_t r = 0; r < job.results.size(); ++r) {
+      second.results[r] = job.results[r];
+      second.results[r].strides = {0};
+    }
+    p = plan_reduce(first);  // now that its results are somewhere
+    tape_ = parts;
+    push(std::move(first), std::move(p), &print_reduce);
+    add(std::move(second), rest);
+  }
+
+  void add_columns(task job) {
+    const int rank = job.domain.rank();
+    const std::int64_t height = job.domain[rank - 1], columns = elements(job.domain) / height;
+    const std::int64_t blocks = std::max<std::int64_t>(1, columns / 128), wanted = 4 * device_.processors;
+    if (height < 512 || blocks >= wanted) {
+      plan p = plan_columns(job);
+      return push(std::move(job), std::move(p), &print_columns);
+    }
+    const std::int64_t part = std::max<std::int64_t>(64, (height * blocks + wanted - 1) / wanted);
+    const std::int64_t parts = (height + part - 1) / part;
+    auto [reductions, rest] = cut_at_reductions(job);
+    task first = parts_task(job, *reductions);
+    first.reduced_axes = job.reduced_axes;
+    first.part = part;
+    first.part_stride = columns;
+    dims kept = job.domain, second_domain{parts};
+    kept.erase(rank - 1);
+    for (const std::int64_t size : kept) second_domain.push_back(size);
+    dims packed = dims::filled(rank, 0), of_parts{columns};
+    std::int64_t next = 1;
+    for (int i = rank - 2; i >= 0; --i) {
+      packed[i] = next;
+      next *= job.domain[i];
+    }
+    for (int i = 0; i + 1 < rank; ++i) of_parts.push_back(packed[i]);
+    task second = rest_task(job, *rest, second_domain, 1);
+    for (std::size_t r = 0; r < first.results.size(); ++r) {
+      first.results[r].data = room(parts * columns, first.results[r].type);
+      first.results[r].strides = packed;
+      second.leaves[r] = {first.results[r].data, of_parts, first.results[r].type};
+    }
+    auto over_parts = [&](const dims& strides) {
+      dims all{0};
+      for (int i = 0; i + 1 < rank; ++i) all.push_back(strides[i]);
+      return all;
+    };
+    const std::size_t moved = first.results.size();
+    for (std::size_t k = 0; k < job.leaves.size(); ++k)
+      if (moved + k < second.leaves.size() && second.leaves[moved + k].used) {
+        second.leaves[moved + k] = job.leaves[k];
+        second.leaves[moved + k].strides = over_parts(job.leaves[k].strides);
+      }
+    for (std::size_t r = 0; r < job.results.size(); ++r) {
+      second.results[r] = job.results[r];
+      second.results[r].strides = over_parts(job.results[r].strides);
+    }
+    plan p = plan_columns(first);
+    tape_ = reductions;
+    push(std::move(first), std::move(p), &print_columns);
+    add(std::move(second), rest);
+  }
+
+  // Sums that no kernel has room for: their terms are written out and added up by kernels of their own.
+  void add_dense(task job) {
+    std::vector<std::pair<task, std::shared_ptr<const program>>> sums;
+    for (std::size_t r = 0; r < job.results.size(); ++r) {
+      result_view& y = job.results[r];
+      if (!narrow(job, y)) continue;
+      const dtype type = compute_type(y.type);
+      dims packed = dims::filled(job.domain.rank(), 0);
+      std::int64_t next = 1;
+      for (int i = job.domain.rank() - 1; i >= 0; --i) {
+        packed[i] = next;
+        next *= job.domain[i];
+      }
+      auto tape = sum_of_leaf(type);
+      task sum = task_for(view_of(*tape), job.domain);
+      sum.row_root = true;
+      for (int i = 0; i < job.domain.rank(); ++i)
+        if (y.strides[i] == 0) sum.reduced_axes |= 1u << i;
+      sum.results[0] = y;
+      y = {room(next, type), packed, type, false};
+      sum.leaves[0] = {y.data, packed, type};
+      sums.emplace_back(std::move(sum), std::move(tape));
+    }
+    add(std::move(job), tape_);
+    for (auto& [sum, tape] : sums) add(std::move(sum), tape);
+  }
+
+  // Rows along axes that do not join into one for some operand: every operand is copied to where they do.
+  void add_packed(task job) {
+    order_axes(job);
+    const int rank = job.domain.rank();
+    dims packed = dims::filled(rank, 0);
+    std::int64_t next = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+      packed[i] = next;
+      next *= job.domain[i];
+    }
+    const std::shared_ptr<const program> mine = tape_;
+    for (leaf_view& x : job.leaves) {
+      if (!x.used || x.strides == dims::filled(rank, 0)) continue;
+      const auto tape = copy_of_leaf(x.type);
+      task copy = task_for(view_of(*tape), job.domain);
+      copy.leaves[0] = x;
+      x.data = room(next, x.type);
+      x.strides = packed;
+      copy.results[0] = {const_cast<void*>(x.data), packed, x.type, false};
+      add(std::move(copy), tape);
+    }
+    std::vector<std::pair<task, std::shared_ptr<const program>>> after;
+    for (result_view& y : job.results) {
+      if (!y.data || job.row_root) continue;
+      const dtype type = compute_type(y.type);
+      auto tape = copy_of_leaf(type);
+      task copy = task_for(view_of(*tape), job.domain);  // a result that is narrower is summed there
+      copy.results[0] = y;
+      y = {room(next, type), packed, type, false};
+      copy.leaves[0] = {y.data, packed, type};
+      after.emplace_back(std::move(copy), std::move(tape));
+    }
+    add(std::move(job), mine);
+    for (auto& [copy, tape] : after) add(std::move(copy), tape);
+  }
+
+  static std::shared_ptr<const program> copy_of_leaf(dtype type) {
+    auto tape = std::make_shared<program>();
+    tape->add_result(tape->push({.code = opcode::leaf, .type = type, .slot = 0}));
+    return tape;
+  }
+  static std::shared_ptr<const program> sum_of_leaf(dtype type) {
+    auto tape = std::make_shared<program>();
+    const int leaf = tape->push({.code = opcode::leaf, .type = type, .slot = 0});
+    tape->add_result(tape->push({.code = op_rules_table.sum, .type = type, .a = static_cast<std::int16_t>(leaf)}));
+    return tape;
+  }
+  // The tape before its reductions, which are its results; and after them, where each is taken of a leaf. The other
+  // leaves keep their order behind those.
+  static std::pair<std::shared_ptr<const program>, std::shared_ptr<const program>> cut_at_reductions(const task& job) {
+    auto before = std::make_shared<program>(), after = std::make_shared<program>();
+    program all;
+    for (int i = 0; i < job.tape.size; ++i) all.push(job.tape[i]);
+    std::vector<std::int16_t> place(static_cast<std::size_t>(job.tape.size), -1);
+    program second;
+    std::int16_t slot = 0;
+    const auto reductions = static_cast<std::int16_t>(count_reductions(job.tape));
+    for (int i = 0; i < job.tape.size; ++i) {
+      instruction now = job.tape[i];
+      if (detail::reduces(job.tape, i)) {
+        all.add_result(i);
+        now.a = static_cast<std::int16_t>(second.push({.code = opcode::leaf, .type = now.type, .slot = slot++}));
+      } else {
+        auto moved = [&](std::int16_t k) { return k < 0 ? k : place[static_cast<std::size_t>(k)]; };
+        now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
+        if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + reductions);
+      }
+      place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(second.push(now));
+    }
+    for (int r = 0; r < job.tape.result_count; ++r)
+      second.add_result(job.tape.results[r] < 0 ? -1 : place[static_cast<std::size_t>(job.tape.results[r])]);
+    keep_needed(all, *before);
+    keep_needed(second, *after);
+    return {before, after};
+  }
+  static task parts_task(const task& job, const program& tape) {
+    task first = task_for(view_of(tape), job.domain);
+    for (std::size_t k = 0; k < first.leaves.size(); ++k)
+      if (first.leaves[k].used) first.leaves[k] = job.leaves[k];
+    first.numbers = job.numbers;
+    first.row_root = true;
+    return first;
+  }
+  static task rest_task(const task& job, const program& tape, const dims& domain, std::uint32_t reduced) {
+    task second = task_for(view_of(tape), domain);
+    const auto reductions = static_cast<std::size_t>(count_reductions(job.tape));
+    for (std::size_t k = reductions; k < second.leaves.size(); ++k)
+      if (second.leaves[k].used) second.leaves[k].data = job.leaves[k - reductions].data;
+    second.numbers = job.numbers;
+    second.reduced_axes = reduced;
+    second.row_root = true;
+    return second;
+  }
+
+  const device_shape& device_;
+  const scratch_memory& memory_;
+  std::shared_ptr<const program> tape_;
+};
+
+}  // namespace detail
+
+/// The kernels that do what `job` asks, in order. A task without elements needs none; where its results have elements
+/// because they are sums over nothing, the caller writes zeros. Throws value_error for a reduction of nothing that has
+/// no identity (max, min).
+inline std::vector<launch> schedule(const task& job, const device_shape& device, const scratch_memory& memory) {
+  detail::scheduler plan(device, memory);
+  plan.add(job);
+  return std::move(plan.launches);
+}
+
+}  // namespace kiln::cuda
