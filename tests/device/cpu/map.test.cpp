@@ -113,6 +113,31 @@ TEST_CASE("map: more bytes than the cache holds, contiguous and broadcast") {
   }
 }
 
+TEST_CASE("map: more bytes than the cache holds, from and to other types, at an odd place") {
+  const std::int64_t n = (std::int64_t{9} << 20) + 5;
+  Tensor<float> room(new_tensor(dtype::float32, {n + 1}));
+  for (std::int64_t i = 0; i <= n; ++i) room.data()[i] = static_cast<float>(i % 211);
+  const auto x = room.narrow(0, 1, n);
+  const Tensor<double> wide = cast<double>(x) * 0.5;
+  const Tensor<half> narrow = cast<half>(x) + cast<half>(x);
+  const Tensor<bool> small = x < 100.0f;
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float value = static_cast<float>((i + 1) % 211);
+    wrong += wide.data()[i] != value * 0.5;
+    wrong += static_cast<float>(narrow.data()[i]) != 2 * value;
+    wrong += small.data()[i] != (value < 100);
+  }
+  CHECK(wrong == 0);
+  Tensor<float> there(new_tensor(dtype::float32, {n + 3}));
+  there.fill_(-1);
+  there.narrow(0, 1, n).copy_(x * 2.0f);
+  for (std::int64_t i = 0; i < n; ++i) wrong += there.data()[i + 1] != static_cast<float>((i + 1) % 211 * 2);
+  CHECK(wrong == 0);
+  CHECK(there(0) == -1);
+  CHECK(there(n + 1) == -1);
+}
+
 TEST_CASE("map: one thread and two give the same bits") {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Moving strips: gathered, scattered, turned, streamed; every size of element, nothing beside the target touched.
+// Moving strips: gathered, scattered, turned; every size of element, nothing beside the target touched.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -41,19 +41,5 @@ TEST_CASE_TEMPLATE("staging: gather, scatter and turning, element by element", W
         right &= back[static_cast<std::size_t>(r * (columns + 1) + columns)] == Word(3);
       }
       CHECK(right);
-    }
-}
-
-TEST_CASE("staging: streamed bytes arrive, at any alignment") {
-  std::vector<char> from(1000), to(1200);
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 31);
-  for (std::size_t offset = 0; offset < 70; ++offset)
-    for (const std::size_t n : {0u, 1u, 63u, 64u, 65u, 500u, 1000u}) {
-      to.assign(1200, 'x');
-      cpu::stream(to.data() + offset, from.data(), n);
-      cpu::stream_fence();
-      REQUIRE(std::memcmp(to.data() + offset, from.data(), n) == 0);
-      REQUIRE(to[offset + n] == 'x');
-      if (offset > 0) REQUIRE(to[offset - 1] == 'x');
     }
 }

@@ -23,6 +23,7 @@ struct strip {
   const std::int64_t* step = nullptr;      ///< per leaf slot: 1, or 0 for one value that stands for all
   void* const* out = nullptr;              ///< per result
   const bool* add = nullptr;               ///< per result: add to what is there
+  bool past_cache = false;                 ///< kind `map`, one result, aligned to a line: write it past the cache
   const std::uint64_t* scalars = nullptr;  ///< per number slot: a double or int64, as bits
   const std::uint64_t* rows = nullptr;     ///< per reduction that an earlier pass finished: a double or int64, as bits
   std::uint64_t* partial = nullptr;        ///< per reduction of this pass: the result so far
@@ -164,11 +165,12 @@ class kernel {
     std::int64_t mask;
   };
   using spread_values = std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(plan::slots) + 1>;
+  enum class delivery : std::uint8_t { write, add, past_cache };
   struct state {  // left uninitialised: only what the kernel uses is written
     once_values once;
     std::array<source, static_cast<std::size_t>(plan::slots) + 1> from;
     std::array<void*, static_cast<std::size_t>(t.result_count()) + 1> out;
-    std::array<bool, static_cast<std::size_t>(t.result_count()) + 1> add;
+    std::array<delivery, static_cast<std::size_t>(t.result_count()) + 1> how;
     std::array<char*, static_cast<std::size_t>(plan::kept_count) + 1> kept;
     std::array<char*, static_cast<std::size_t>(plan::facts.reductions) + 1>
         by_reduction;  ///< finished values in, or operands out
@@ -290,8 +292,12 @@ class kernel {
         if (!now.out[static_cast<std::size_t>(R)]) return;  // a gradient nobody asked for
       S* p = static_cast<S*>(now.out[static_cast<std::size_t>(R)]) + i;
       auto value = convert<compute_t<S>>(operand<t.result(R)>(now, v));
-      if constexpr (!std::is_same_v<S, bool>)
-        if (now.add[static_cast<std::size_t>(R)]) value = fetch<Tail>(static_cast<const S*>(p), left) + value;
+      if (const delivery how = now.how[static_cast<std::size_t>(R)]; how != delivery::write) [[unlikely]] {
+        if constexpr (Kind == kernel_kind::map && t.result_count() == 1 && !Tail)
+          if (how == delivery::past_cache) return store_past_cache(p, value);
+        if constexpr (!std::is_same_v<S, bool>)
+          if (how == delivery::add) value = fetch<Tail>(static_cast<const S*>(p), left) + value;
+      }
       put<Tail>(p, value, left);
     }
   }
@@ -423,7 +429,9 @@ class kernel {
     (prepare<I>(s, now, spread, unused), ...);
     if constexpr (delivers)
       for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r)
-        now.out[r] = s.out[r], now.add[r] = s.add[r];
+        now.out[r] = s.out[r], now.how[r] = s.add[r]       ? delivery::add
+                                            : s.past_cache ? delivery::past_cache
+                                                           : delivery::write;
     if constexpr (Kind == kernel_kind::pass)
       for (std::size_t k = 0; k < static_cast<std::size_t>(plan::kept_count); ++k)
         now.kept[k] = static_cast<char*>(s.kept[k]);
@@ -455,7 +463,7 @@ class kernel {
         (pad<I>(now, spread, i, left), ...);
         // Adding waits until the values are there: two results, gradients of one tensor, may lie in the same place.
         for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r) {
-          now.add[r] = false;
+          now.how[r] = delivery::write;
           if (now.out[r]) now.out[r] = ends[r].data();
         }
         step<extent::mixed>(now, totals[0], 0, N, numbers{}, results);

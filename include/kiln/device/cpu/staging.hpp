@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Kernels read and write contiguous strips. What lies otherwise in memory is brought into a strip first (`gather`) or
-// put in its place afterwards (`scatter`, `scatter_add`); a result too large for the cache is written past it
-// (`stream`).
+// put in its place afterwards (`scatter`).
 #pragma once
 
 #include <algorithm>
@@ -134,41 +133,6 @@ inline void transpose_block(void* to, std::int64_t to_stride, const void* from, 
     default:
       return detail::transpose_words<std::uint64_t>(to, to_stride, from, from_stride, rows, columns);
   }
-}
-
-/// Copies to memory that will not be read soon, without bringing it into the cache first.
-inline void stream(void* to, const void* from, std::size_t bytes) {
-#if defined(__AVX512F__)
-  constexpr std::size_t line = 64;
-  char* out = static_cast<char*>(to);
-  const char* in = static_cast<const char*>(from);
-  const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(out) % line) % line);
-  std::memcpy(out, in, head);
-  std::size_t i = head;
-  for (; i + line <= bytes; i += line) {
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(out + i), _mm512_loadu_si512(in + i));
-  }
-  std::memcpy(out + i, in + i, bytes - i);
-#elif defined(__SSE2__)
-  constexpr std::size_t line = 16;
-  char* out = static_cast<char*>(to);
-  const char* in = static_cast<const char*>(from);
-  const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(out) % line) % line);
-  std::memcpy(out, in, head);
-  std::size_t i = head;
-  for (; i + line <= bytes; i += line)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(out + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i)));
-  std::memcpy(out + i, in + i, bytes - i);
-#else
-  std::memcpy(to, from, bytes);
-#endif
-}
-
-/// Orders streamed writes before what follows, on this thread.
-inline void stream_fence() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
 }
 
 }  // namespace kiln::cpu

@@ -93,28 +93,27 @@ inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n
           .count = n};
 }
 
-/// Calls the kernel for a strip, or part after part of it.
+/// Calls the kernel for a strip; past the cache, first for what comes before a whole line of the result.
 inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool past_cache) {
   const compiled& program = *job.program;
-  if (!past_cache) return program.map(make_strip(job, p, n));
-  // Written through a strip in cache: whole lines then go to memory without being fetched from it first.
-  alignas(64) std::array<char, 1024> line;  // short: with 4 KiB the gain over plain stores was gone
-  const std::int64_t step = static_cast<std::int64_t>(line.size() / job.out[0].size);
-  char* const out = static_cast<char*>(p.out[0]);
+  strip s = make_strip(job, p, n);
+  if (!past_cache) return program.map(s);
+  constexpr std::uintptr_t line = 64;
+  const std::uintptr_t bytes = (line - reinterpret_cast<std::uintptr_t>(p.out[0]) % line) % line;
+  const std::int64_t head = std::min(n, static_cast<std::int64_t>(bytes / job.out[0].size));
   auto move = [&](std::int64_t elements) {
     for (int k = 0; k < program.slots; ++k)
       if (p.step[static_cast<std::size_t>(k)] && job.in[k].data)
         p.in[static_cast<std::size_t>(k)] = at(p.in[static_cast<std::size_t>(k)], elements, job.in[k].size);
+    p.out[0] = at(p.out[0], elements, job.out[0].size);
   };
-  p.out[0] = line.data();
-  for (std::int64_t i = 0; i < n; i += step) {
-    const std::int64_t length = std::min(step, n - i);
-    program.map(make_strip(job, p, length));
-    stream(at(out, i, job.out[0].size), line.data(), static_cast<std::size_t>(length) * job.out[0].size);
-    move(length);
-  }
-  move(-n);
-  p.out[0] = out;
+  s.count = head;
+  if (head > 0) program.map(s);
+  move(head);
+  s.count = n - head;
+  s.past_cache = true;
+  if (n > head) program.map(s);
+  move(-head);
 }
 
 /// Whether result r, which lies in rows of its own type, should be written past the cache: it will not be there any

@@ -23,4 +23,5 @@
 #include <kiln/device/cpu/simd/remainder.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 #include <kiln/device/cpu/simd/shift.hpp>
+#include <kiln/device/cpu/simd/stream.hpp>
 #include <kiln/device/cpu/simd/trigonometric.hpp>

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+// Writes past the cache: whole lines go to memory without being fetched from it first, and without driving out what is
+// in the cache. For results that will have left it when they are read.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <kiln/device/cpu/simd/memory.hpp>
+
+namespace kiln::cpu {
+
+namespace hardware {
+template <int Bytes>
+struct streamed {};  // no such move
+#if defined(__SSE2__)
+template <>
+struct streamed<16> {
+  static void store(void* p, __m128i a) { _mm_stream_si128(static_cast<__m128i*>(p), a); }
+  using type = __m128i;
+};
+#endif
+#if defined(__AVX__)
+template <>
+struct streamed<32> {
+  static void store(void* p, __m256i a) { _mm256_stream_si256(static_cast<__m256i*>(p), a); }
+  using type = __m256i;
+};
+#endif
+#if defined(__AVX512F__)
+template <>
+struct streamed<64> {
+  static void store(void* p, __m512i a) { _mm512_stream_si512(static_cast<__m512i*>(p), a); }
+  using type = __m512i;
+};
+#endif
+}  // namespace hardware
+
+/// As `store`, past the cache where the processor can; `p` must then be aligned to a whole register.
+template <class S, int N>
+[[gnu::always_inline]] inline void store_past_cache(S* p, lanes<compute_type<S>, N> a) {
+  if constexpr (!fits<compute_type<S>, N>) {
+    store_past_cache(p, a.low);
+    store_past_cache(p + N / 2, a.high);
+  } else {
+    const auto stored = encoded<S, N>(a);
+    using move = hardware::streamed<sizeof(stored)>;
+    if constexpr (requires { typename move::type; })
+      move::store(p, std::bit_cast<typename move::type>(stored));
+    else
+      std::memcpy(static_cast<void*>(p), &stored, sizeof(stored));
+  }
+}
+
+/// Copies past the cache; any alignment.
+inline void stream(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t line = static_cast<std::size_t>(vector_bytes);
+  char* out = static_cast<char*>(to);
+  const char* in = static_cast<const char*>(from);
+  const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(out) % line) % line);
+  std::memcpy(out, in, head);
+  std::size_t i = head;
+  for (; i + line <= bytes; i += line)
+    store_past_cache(reinterpret_cast<std::uint8_t*>(out + i),
+                     load<vector_bytes>(reinterpret_cast<const std::uint8_t*>(in + i)));
+  std::memcpy(out + i, in + i, bytes - i);
+}
+
+/// Orders streamed writes before what follows, on this thread.
+inline void stream_fence() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace kiln::cpu
