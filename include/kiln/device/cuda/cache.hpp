@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+// From a request to a compiled kernel, by the shortest way: it was made in this process, it lies on disk, or it is
+// compiled. Each is made once, however many threads ask for it at the same time. The compiler is passed in.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <kiln/core/error.hpp>
+#include <kiln/device/cuda/cache_disk.hpp>
+#include <kiln/device/cuda/cache_key.hpp>
+
+namespace kiln::cuda {
+
+/// What a compiler gives back.
+struct compile_result {
+  bool good = false;
+  std::string image;  ///< a cubin
+  std::string log;
+};
+using compile_function = std::function<compile_result(const compile_request&)>;
+
+/// A compiled kernel, shared by all who asked for it.
+using kernel_image = std::shared_ptr<const std::string>;
+
+/// A text with a number before every line, as compilers count them.
+inline std::string numbered(std::string_view text) {
+  std::string out;
+  int line = 1;
+  for (std::size_t at = 0; at < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string number = std::to_string(line);
+    out.append(number.size() < 4 ? 4 - number.size() : 0, ' ');
+    out += number;
+    if (end > at) out += "  ";
+    out += text.substr(at, end - at);
+    out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
+class compile_cache {
+ public:
+  struct statistics {
+    std::uint64_t from_memory = 0, from_disk = 0, compiled = 0, failed = 0;
+  };
+
+  explicit compile_cache(cache_settings settings = settings_from_environment()) : disk_(std::move(settings)) {}
+
+  /// The image that `request` asks for. Throws device_error with the compiler's words and the numbered text if it does
+  /// not compile; the next request tries again.
+  kernel_image get(const compile_request& request, const compile_function& compile) {
+    const cache_key key = key_of(request);
+    std::promise<kernel_image> mine;
+    std::shared_future<kernel_image> theirs;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [at, first] = images_.try_emplace(key);
+      if (first)
+        at->second = mine.get_future().share();
+      else
+        ++statistics_.from_memory;
+      if (!first) theirs = at->second;
+    }
+    if (theirs.valid()) return theirs.get();
+    try {
+      kernel_image image = make(key, request, compile);
+      mine.set_value(image);
+      return image;
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex_);
+        images_.erase(key);
+        ++statistics_.failed;
+      }
+      mine.set_exception(std::current_exception());
+      throw;
+    }
+  }
+
+  statistics counts() const {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
+  /// Forgets what this process has made; the disk keeps it.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    images_.clear();
+  }
+  const disk_cache& disk() const { return disk_; }
+
+ private:
+  kernel_image make(const cache_key& key, const compile_request& request, const compile_function& compile) {
+    if (std::optional<std::string> kept = disk_.read(key)) {
+      count(&statistics::from_disk);
+      return std::make_shared<const std::string>(std::move(*kept));
+    }
+    dump(request, ".cu", request.text);  // before: a text that does not compile is the one to look at
+    compile_result made = compile(request);
+    if (!made.good)
+      throw device_error(message(
+          "cuda: ", request.compiler, " does not compile the kernel ", request.name, " for sm_", request.architecture,
+          ". This is a mistake in kiln: please report it with this text.\n", made.log, "\n", numbered(request.text)));
+    count(&statistics::compiled);
+    dump(request, ".cubin", made.image);
+    disk_.write(key, made.image);
+    return std::make_shared<const std::string>(std::move(made.image));
+  }
+  void count(std::uint64_t statistics::*what) {
+    const std::lock_guard lock(mutex_);
+    ++(statistics_.*what);
+  }
+  void dump(const compile_request& request, const char* extension, std::string_view content) const {
+    const std::filesystem::path& folder = disk_.settings().dump;
+    if (folder.empty()) return;
+    std::error_code ignored;
+    std::filesystem::create_directories(folder, ignored);
+    std::ofstream file(folder / message(request.name, "_sm", request.architecture, extension), std::ios::binary);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  }
+
+  disk_cache disk_;
+  mutable std::mutex mutex_;
+  std::map<cache_key, std::shared_future<kernel_image>> images_;
+  statistics statistics_;
+};
+
+}  // namespace kiln::cuda
