@@ -54,7 +54,7 @@ class stand_in_library {
 
 namespace detail {
 
-// The build names the file in KILN_CUDA_STAND_IN; a test that is run by hand makes it, once for each state of the sources.
+// The build names the file in KILN_CUDA_STAND_IN; a test run by hand makes it, once for each state of the sources.
 inline std::string stand_in_path() {
   if (const char* built = std::getenv("KILN_CUDA_STAND_IN"); built != nullptr && *built != 0) return built;
   const std::string folder = folder_of_emulator();

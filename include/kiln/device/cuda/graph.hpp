@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+// CUDA graphs: work recorded once and started again as a whole, for one launch's cost in place of one for each kernel.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <kiln/core/error.hpp>
+#include <kiln/device/cuda/context.hpp>
+#include <kiln/device/cuda/event.hpp>
+#include <kiln/device/cuda/memory.hpp>
+#include <kiln/device/cuda/stream.hpp>
+
+namespace kiln::cuda {
+
+/// Recorded work. Keeps the memory that the work uses, so that replays find it at the same addresses. Moves.
+class graph {
+ public:
+  graph() = default;
+  graph(Cuda device, graph_exec_handle ready, ref<detail::memory_pool> pool)
+      : device_(device), ready_(ready), pool_(std::move(pool)) {}
+  graph(graph&& other) noexcept { *this = std::move(other); }
+  graph& operator=(graph&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(ready_, other.ready_);
+    std::swap(pool_, other.pool_);
+    return *this;
+  }
+  ~graph() {
+    if (ready_ != nullptr) driver().graph_exec_destroy(ready_);  // the driver lets a replay under way end first
+  }
+
+  /// Queues all of the work once more, in a stream's order. Does not wait.
+  void replay(const stream& where) const {
+    if (ready_ == nullptr) throw device_error("graph.replay: nothing was captured; make the graph with capture()");
+    if (where.device() != device_) {
+      throw device_error(message("graph.replay: a graph of device ", device_.index, " in a stream of device ",
+                                 where.device().index, "; replay it where it was captured"));
+    }
+    const device_scope scope(device_);
+    check(driver().graph_launch(ready_, where.handle()), "graph.replay");
+  }
+  /// The same in the current stream.
+  void replay() const { replay(current_stream(device_)); }
+  Cuda device() const { return device_; }
+
+ private:
+  Cuda device_;
+  graph_exec_handle ready_ = nullptr;
+  ref<detail::memory_pool> pool_;
+};
+
+namespace detail {
+
+// Between the begin and the end of a capture: ends it, whatever happens.
+class capture_scope {
+ public:
+  explicit capture_scope(const stream& where) : where_(where) {
+    // Other threads may go on with what this one may not.
+    check(driver().stream_begin_capture(where.handle(), capture_mode::thread_local_calls), "capture");
+    capturing = true;
+  }
+  capture_scope(const capture_scope&) = delete;
+  capture_scope& operator=(const capture_scope&) = delete;
+  ~capture_scope() {
+    if (!capturing) return;
+    capturing = false;
+    graph_handle unused = nullptr;
+    if (driver().stream_end_capture(where_.handle(), &unused) == driver_result::success && unused != nullptr)
+      driver().graph_destroy(unused);
+  }
+  graph_handle end() {
+    capturing = false;
+    graph_handle recorded = nullptr;
+    const driver_result result = driver().stream_end_capture(where_.handle(), &recorded);
+    if (result == driver_result::stream_capture_invalidated || result == driver_result::stream_capture_unjoined ||
+        (result == driver_result::success && recorded == nullptr)) {
+      throw device_error(message("capture: the work did what a graph cannot hold (", describe(result),
+                                 "): it waited for the device, used the default stream, or left work in another stream "
+                                 "that this one does not wait for"));
+    }
+    check(result, "capture");
+    return recorded;
+  }
+
+ private:
+  const stream& where_;
+};
+
+}  // namespace detail
+
+/// Records what `work()` does on a device's current stream, without doing it, and makes a graph of it. First it does
+/// the work `warm_ups` times, so that everything is compiled and memory is there: what it changes is changed that
+/// often, and by each replay again. Memory that it takes comes from a pool of the graph's own. Throws device_error if
+/// the work would wait for the device, read a value or ask the driver for memory while it is recorded; nothing is lost
+/// then.
+template <class Work>
+graph capture(Work&& work, Cuda device = {}, int warm_ups = 1) {
+  detail::refuse_in_capture("capture");
+  if (warm_ups < 0) throw value_error(message("capture: ", warm_ups, " warm-ups; use 0 or more"));
+  const stream before = current_stream(device), own = stream::create(device);
+  const ref<detail::memory_pool> pool = detail::device_memory::new_pool(device);
+  hold_back(own, before);
+  const stream_scope stream_here(own);
+  const detail::pool_scope pool_here(pool);
+  for (int i = 0; i < warm_ups; ++i) work();
+  const device_scope scope(device);
+  graph_exec_handle ready = nullptr;
+  {
+    detail::capture_scope recording(own);
+    work();
+    const graph_handle recorded = recording.end();
+    const driver_result result = driver().graph_instantiate(&ready, recorded, 0);
+    driver().graph_destroy(recorded);
+    check(result, "capture");
+  }
+  hold_back(before, own);
+  return graph(device, ready, pool);
+}
+
+}  // namespace kiln::cuda
