@@ -14,11 +14,11 @@ namespace kiln::cuda {
 
 /// What a compiler is asked for.
 struct compile_request {
-  std::string text;      ///< CUDA C++ that includes nothing but skeletons
-  std::string name;      ///< of its kernel, for messages and dumps
-  int architecture = 0;  ///< 90 for sm_90
-  std::string options;   ///< that change what comes out
-  std::string compiler;  ///< its name and version
+  std::string text = {};      ///< CUDA C++ that includes nothing but skeletons
+  std::string name = {};      ///< of its kernel, for messages and dumps
+  int architecture = 0;       ///< 90 for sm_90
+  std::string options = {};   ///< that change what comes out
+  std::string compiler = {};  ///< its name and version
 };
 
 struct cache_key {
