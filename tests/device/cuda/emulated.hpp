@@ -55,14 +55,6 @@ class memory {
   emulate::buffer<char> bytes_;
 };
 
-inline emulator::entry entry_of(emulator::entry kernel) {
-  return kernel;
-}
-template <class Kernel>
-emulator::entry entry_of(const Kernel* kernel) {
-  return kernel->run;
-}
-
 /// Runs one printed kernel over `job`, as planned. At most `resident` blocks, so that threads walk on.
 inline void run(const emulate::module& module, const kiln::cuda::source& s, const kiln::cuda::plan& p,
                 const kiln::cuda::task& job, std::int64_t resident = 3, const std::vector<void*>& scratch = {},
@@ -73,9 +65,9 @@ inline void run(const emulate::module& module, const kiln::cuda::source& s, cons
   std::vector<std::uint64_t> values = arguments_of(s, p, job, shares, bits(fault));
   std::vector<void*> places;
   for (std::uint64_t& value : values) places.push_back(&value);
-  const auto found = module.find(s.name);
+  const emulator::kernel* const found = module.find(s.name);
   if (!found) throw emulate::failure("no kernel " + s.name);
-  module.run(entry_of(found),
+  module.run(found->run,
              {.grid = {static_cast<unsigned>(blocks_for(p, job, resident))},
               .block = {static_cast<unsigned>(p.threads)},
               .seed = seed},

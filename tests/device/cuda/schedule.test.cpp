@@ -229,3 +229,19 @@ TEST_CASE("schedule: nothing to reduce gives the identity, or an error that says
   none.place_result(0, {1, 0});
   CHECK_THROWS_AS(none.make(), value_error);
 }
+
+TEST_CASE("schedule: a transposed leaf is turned in tiles, and gives what plain loops give") {
+  std::deque<whole_task> tasks;
+  for (const dims& x : {dims{1, 90}, dims{1, 100}}) {
+    whole_task& t = tasks.emplace_back();
+    t.tape.result(t.tape.leaf(0) + t.tape.leaf(1) * 2);
+    t.what = cuda::task_for(view_of(t.tape.p), {90, 70});
+    t.place(0, {70, 1});
+    t.place(1, x);
+    t.place_result(0, {70, 1});
+    t.make();
+    REQUIRE(t.launches.size() == 1);
+    CHECK(t.launches[0].how.shape == cuda::kernel_shape::transpose);
+  }
+  run_all(tasks, 1e-6);
+}

@@ -43,7 +43,7 @@ class walk {
     auto of = [&](parameter_kind kind, int k, const operand_plan& x, const char* letter) {
       for (int d = 0; d + 1 < p_.rank; ++d)
         if (x.axes >> d & 1) s.whole(kind, message(letter, k, "_s", d), k, d);
-      if (x.how == access::strided) s.whole(kind, message(letter, k, "_s", p_.rank - 1), k, p_.rank - 1);
+      if (x.how >= access::strided) s.whole(kind, message(letter, k, "_s", p_.rank - 1), k, p_.rank - 1);
     };
     for (int r = 0; r < t_.result_count; ++r)
       if (wanted(r) && !goes_to_scratch(r)) of(parameter_kind::result_stride, r, result(r), "y");

@@ -15,6 +15,7 @@
 #include <kiln/device/cuda/print_map.hpp>
 #include <kiln/device/cuda/print_reduce.hpp>
 #include <kiln/device/cuda/print_rows.hpp>
+#include <kiln/device/cuda/print_transpose.hpp>
 
 namespace kiln::cuda {
 
@@ -159,6 +160,13 @@ class scheduler {
   }
 
   void add_map(task job) {
+    task arranged = job;
+    order_axes(arranged);
+    collapse(arranged);
+    if (const int axis = axis_to_turn(arranged); axis >= 0) {
+      plan turned = plan_transpose(arranged, axis);
+      return push(std::move(arranged), std::move(turned), &print_transpose);
+    }
     plan p = plan_map(job, most_neighbours(job.tape));
     push(std::move(job), std::move(p), &print_map);
   }

@@ -24,6 +24,7 @@ enum class access : std::uint8_t {
   vectors,  ///< neighbours in memory, several moved at once
   each,     ///< neighbours in memory, moved one by one: not aligned for vectors
   strided,  ///< a stride, passed as a parameter
+  turned,   ///< neighbours along another axis: read along that one, a tile at a time
 };
 
 struct operand_plan {
@@ -97,7 +98,7 @@ struct plan {
 namespace detail {
 
 inline const char* name(access how) {
-  constexpr const char* names[] = {"unused", "one", "row", "vectors", "each", "strided"};
+  constexpr const char* names[] = {"unused", "one", "row", "vectors", "each", "strided", "turned"};
   return names[static_cast<std::size_t>(how)];
 }
 inline const char* name(summed what) {
