@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// Kernels that fill memory with random numbers, the same ones as the CPU draws: uniform numbers and integers bit for
+// bit, normal ones but for the rounding of log, sin and cos.
+#pragma once
+
+#include <kiln/device/cuda/print.hpp>
+
+namespace kiln::cuda {
+
+enum class random_kind : std::uint8_t { uniform, normal, integers };
+
+/// The kernel that fills n elements of this type. Its parameters: T* to, int64 n, uint64 seed, uint64 first (the number
+/// of the stream's first block), and for integers int64 low, uint64 range. Any number of blocks of 256 threads will do.
+/// Throws dtype_error for uniform or normal numbers of a type that is not floating.
+inline source print_random(random_kind kind, dtype type) {
+  if (kind != random_kind::integers && !is_floating(type))
+    throw dtype_error(message("cuda: random numbers of type ", name(type),
+                              " are integers: draw them from a range, or choose a floating type"));
+  const std::string_view of = storage_name(type);
+  const char* const what = kind == random_kind::uniform  ? "uniform"
+                           : kind == random_kind::normal ? "normal"
+                                                         : "integer";
+  source out;
+  out.name = message("kiln_random_", what, "_", of);
+  detail::lines body;
+  body.add("// ", what, " numbers of type ", name(type), " by Philox4x32-10");
+  body.add("#include <kernels/random.cuh>\n");
+  body.add("namespace kiln::kernels {\n");
+  body.open("extern \"C\" __global__ void __launch_bounds__(256) ", out.name, "(", of,
+            "* __restrict__ to, int64 n, uint64 seed, uint64 first",
+            kind == random_kind::integers ? ", int64 low, uint64 range" : "", ")");
+  const std::string maker = message(what, "_numbers<", of, ">", kind == random_kind::integers ? "{low, range}" : "{}");
+  body.add("fill<", of, ", ", kind == random_kind::integers ? std::string("2") : message("per_block<", of, ">"),
+           ">(to, n, seed, first, ", maker, ");");
+  body.close();
+  body.add("\n}  // namespace kiln::kernels");
+  body.add("using kiln::kernels::", out.name, ";");
+  out.text = body.text();
+  return out;
+}
+
+}  // namespace kiln::cuda

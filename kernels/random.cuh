@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// Random numbers that are a function of (seed, place): Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011), the same draws
+// as on the CPU. Element i takes word i of the stream, 64-bit elements and integers take words 2 i and 2 i + 1; a
+// thread makes what one block of four words gives.
+#pragma once
+
+#include <kernels/map.cuh>
+
+namespace kiln::kernels {
+
+struct words4 {
+  uint32 at[4];
+};
+
+/// The 128 random bits of block `number` under a seed.
+__device__ inline words4 philox(uint64 number, uint64 seed) {
+  words4 c = {{uint32(number), uint32(number >> 32), 0, 0}};
+  uint32 low = uint32(seed), high = uint32(seed >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const uint64 a = uint64(0xd2511f53u) * c.at[0], b = uint64(0xcd9e8d57u) * c.at[2];
+    c = {{uint32(b >> 32) ^ c.at[1] ^ low, uint32(b), uint32(a >> 32) ^ c.at[3] ^ high, uint32(a)}};
+    low += 0x9e3779b9u;
+    high += 0xbb67ae85u;
+  }
+  return c;
+}
+/// Word pair i (0 or 1) as one number.
+__device__ inline uint64 pair(const words4& words, int i) {
+  return words.at[2 * i] | uint64(words.at[2 * i + 1]) << 32;
+}
+
+/// Bits of a uniform number: as many as the digits of its type.
+template <class T>
+inline constexpr int uniform_digits = 24;
+template <>
+inline constexpr int uniform_digits<double> = 53;
+template <>
+inline constexpr int uniform_digits<half> = 11;
+template <>
+inline constexpr int uniform_digits<bfloat16> = 8;
+
+/// How many elements one block of words makes.
+template <class T>
+inline constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
+
+/// Calls make(words, numbers) for every block of the first n elements and stores what it made.
+template <class T, int PerBlock, class Make>
+__device__ inline void fill(T* to, int64 n, uint64 seed, uint64 first, Make make) {
+  const int64 blocks = (n + PerBlock - 1) / PerBlock;
+  for (int64 at = first_thread<int64>(); at < blocks; at += all_threads<int64>()) {
+    vec<T, PerBlock> made;
+    make(philox(first + uint64(at), seed), made);
+    const int some = at_most<PerBlock>(n - at * PerBlock);
+    store_each(to + at * PerBlock, made, some);
+  }
+}
+
+template <class T>
+struct uniform_numbers {
+  __device__ void operator()(const words4& words, vec<T, per_block<T>>& out) const {
+#pragma unroll
+    for (int k = 0; k < per_block<T>; ++k) {
+      if constexpr (sizeof(T) == 8)
+        out[k] = double(pair(words, k) >> 11) * (1.0 / 9007199254740992.0);
+      else
+        out[k] = stored_as<T>(float(words.at[k] >> (32 - uniform_digits<T>)) * (1.0f / float(1 << uniform_digits<T>)));
+    }
+  }
+};
+/// Box and Muller (1958): two numbers of the uniform distribution become two of the normal one.
+template <class T>
+struct normal_numbers {
+  __device__ void operator()(const words4& words, vec<T, per_block<T>>& out) const {
+    using C = typename computed_in<T>::type;
+#pragma unroll
+    for (int k = 0; k < per_block<T>; k += 2) {
+      C u, angle;
+      if constexpr (sizeof(T) == 8) {
+        constexpr double unit = 1.0 / 9223372036854775808.0;
+        u = double(int64(pair(words, 0) >> 1)) * unit + unit / 2;
+        angle = double(int64(pair(words, 1))) * (unit * 3.141592653589793238462643);
+      } else {
+        constexpr float unit = 1.0f / 2147483648.0f;
+        // Half a unit up: in (0, 1], so that the logarithm is finite.
+        u = float(int32(words.at[k] >> 1)) * unit + unit / 2;
+        angle = float(int32(words.at[k + 1])) * (unit * 3.141592653589793238462643f);
+      }
+      const C r = sqrt(C(-2) * log(u));
+      out[k] = stored_as<T>(r * cos(angle));
+      out[k + 1] = stored_as<T>(r * sin(angle));
+    }
+  }
+};
+/// low, low + 1, ... low + range - 1: the upper half of the product of 64 bits with the range.
+template <class T>
+struct integer_numbers {
+  int64 low;
+  uint64 range;
+  __device__ void operator()(const words4& words, vec<T, 2>& out) const {
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      const uint64 bits = pair(words, k), high = bits >> 32, rest = bits & 0xffffffffu, top = range >> 32,
+                   bottom = range & 0xffffffffu;
+      const uint64 middle = high * bottom + ((rest * bottom) >> 32), other = rest * top + (middle & 0xffffffffu);
+      const uint64 value = high * top + (middle >> 32) + (other >> 32);
+      out[k] = stored_as<T>(int64(uint64(low) + value));
+    }
+  }
+};
+
+}  // namespace kiln::kernels
