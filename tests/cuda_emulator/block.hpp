@@ -5,90 +5,26 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fiber.hpp"
 #include "interface.hpp"
+#include "races.hpp"
+#include "threads.hpp"
 #include "watch.hpp"
 
 namespace emulate {
 inline namespace KILN_EMULATOR_SWITCH {
 
-/// A kernel did what CUDA leaves undefined; the text says which thread and what.
-struct failure : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Sizes along x, y, z.
-struct size3 {
-  unsigned x = 1, y = 1, z = 1;
-  std::size_t count() const { return std::size_t{x} * y * z; }
-};
-
-/// How a kernel is launched. Seed 0 runs blocks and threads in their natural order.
-struct shape {
-  size3 grid, block;
-  std::size_t shared_bytes = 0;
-  std::uint64_t seed = 1;
-};
-
-/// Memory that the code of a kernel may read besides device memory: the constants of its shared object.
-struct image {
-  const char *begin = nullptr, *end = nullptr;
-};
-
 namespace detail {
-
-struct thread_state {
-  enum class phase { fresh, ready, waits_for_block, waits_for_warp, done };
-  fiber own;
-  phase now = phase::fresh;
-  std::array<unsigned, 3> index{};
-  // What it waits for.
-  emulator::meeting kind{};
-  int line = 0;
-  unsigned mask = 0;
-  int source = -1;
-  emulator::word value = 0, result = 0;
-};
-
-inline const char* name_of(emulator::meeting kind) {
-  switch (kind) {
-    case emulator::meeting::sync_warp:
-      return "__syncwarp";
-    case emulator::meeting::shuffle:
-      return "shuffle";
-    case emulator::meeting::vote:
-      return "vote";
-    default:
-      return "__syncthreads";
-  }
-}
-
-// A generator of a few instructions: the order has to differ, not to be good.
-struct order_source {
-  std::uint64_t state;
-  std::uint64_t next() {
-    state += 0x9e3779b97f4a7c15u;
-    std::uint64_t mixed = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
-    return mixed ^ (mixed >> 31);
-  }
-  template <class T>
-  void permute(std::vector<T>& items) {
-    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
-  }
-};
 
 class scheduler {
  public:
@@ -120,12 +56,14 @@ class scheduler {
         stacks_(stacks),
         random_{how.seed},
         shared_(how.shared_bytes),
+        races_(view.checked ? static_cast<std::size_t>(view.shared_end - view.shared_begin) + how.shared_bytes : 0,
+               how.block.count()),
         threads_(how.block.count()),
         order_(threads_.size()) {
     std::iota(order_.begin(), order_.end(), 0u);
     for (unsigned i = 0; i < threads_.size(); ++i)
       threads_[i].index = {i % how.block.x, i / how.block.x % how.block.y, i / how.block.x / how.block.y};
-    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &fail};
+    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail};
     *view_.host = offered;
     *view_.dynamic_shared = shared_.data();
     set(view_.block_size, how.block);
@@ -154,6 +92,7 @@ class scheduler {
     // What an earlier block left in shared memory must not be of use.
     std::fill(view_.shared_begin, view_.shared_end, '\xff');
     std::fill(shared_.begin(), shared_.end(), '\xff');
+    races_.next_phase();
     for (auto& thread : threads_) thread.now = phase::fresh;
     remaining_ = threads_.size();
     if (how_.seed != 0) random_.permute(order_);
@@ -230,6 +169,7 @@ class scheduler {
       }
       count += thread.value;
     }
+    races_.next_phase();
     for (auto& thread : threads_) {
       thread.now = phase::ready;
       switch (thread.kind) {
@@ -292,6 +232,8 @@ class scheduler {
       present |= 1u << i;
       votes |= (other.value & 1) << i;
     }
+    if (kind == emulator::meeting::sync_warp)
+      races_.next_phase_of_warp(static_cast<std::size_t>(warp.first - threads_.data()));
     for (unsigned i = 0; i < warp.count; ++i) {
       if ((present >> i & 1) == 0) continue;
       auto& lane = warp.first[i];
@@ -314,13 +256,43 @@ class scheduler {
   static void yield() { current_->suspend(phase::ready); }
 
   static void access(const void* address, std::size_t bytes, bool write) {
-    auto& self = *current_;
+    current_->note(address, bytes, write ? race_log::access::write : race_log::access::read);
+  }
+  static void atomic(const void* address, std::size_t bytes) {
+    if (!current_->view_.checked) return;
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) current_->stop("misaligned atomic operation");
+    current_->note(address, bytes, race_log::access::atomic);
+  }
+
+  void note(const void* address, std::size_t bytes, race_log::access kind) {
     const char* start = static_cast<const char*>(address);
-    if (self.stacks_.holds(address)) return;
-    if (start >= self.view_.shared_begin && start + bytes <= self.view_.shared_end) return;
-    if (start >= self.shared_.data() && start + bytes <= self.shared_.data() + self.shared_.size()) return;
-    if (start >= self.constants_.begin && start + bytes <= self.constants_.end) return;
-    if (!watched_memory::instance().holds(address, bytes)) self.stop(self.stray(start, bytes, write));
+    const auto static_bytes = static_cast<std::size_t>(view_.shared_end - view_.shared_begin);
+    if (stacks_.holds(address)) return;
+    if (start >= view_.shared_begin && start + bytes <= view_.shared_end)
+      return look_for_race(static_cast<std::size_t>(start - view_.shared_begin), bytes, kind);
+    if (start >= shared_.data() && start + bytes <= shared_.data() + shared_.size())
+      return look_for_race(static_bytes + static_cast<std::size_t>(start - shared_.data()), bytes, kind);
+    if (start >= constants_.begin && start + bytes <= constants_.end) return;
+    if (!in_device_memory(reinterpret_cast<std::uintptr_t>(address), bytes))
+      stop(stray(start, bytes, kind != race_log::access::read));
+  }
+
+  // Without a lock and mostly without a search: each access of each thread comes here.
+  bool in_device_memory(std::uintptr_t address, std::size_t bytes) {
+    if (last_block_.holds(address, bytes)) return true;
+    const auto after = std::upper_bound(memory_.begin(), memory_.end(), address,
+                                        [](std::uintptr_t at, const watched_block& block) { return at < block.start; });
+    if (after == memory_.begin() || !std::prev(after)->holds(address, bytes)) return false;
+    last_block_ = *std::prev(after);
+    return true;
+  }
+
+  void look_for_race(std::size_t offset, std::size_t bytes, race_log::access kind) {
+    const auto thread = static_cast<unsigned>(running_ - threads_.data());
+    const int other = races_.note(offset, bytes, thread, kind);
+    if (other < 0) return;
+    stop(text("race on shared memory: ", kind == race_log::access::read ? "reads" : "writes", " what thread ", other,
+              " of the block used, with no barrier between"));
   }
 
   std::string stray(const char* start, std::size_t bytes, bool write) const {
@@ -388,6 +360,9 @@ class scheduler {
   stack_pool& stacks_;
   order_source random_;
   std::vector<char> shared_;
+  race_log races_;
+  std::vector<watched_block> memory_ = watched_memory::instance().blocks();
+  watched_block last_block_;
   std::vector<thread_state> threads_;
   std::vector<unsigned> order_;
   std::size_t remaining_ = 0;

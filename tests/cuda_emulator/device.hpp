@@ -22,9 +22,9 @@
 
 // For what reads the host's memory: no access check, no sanitizer.
 #if defined(__clang__)
-#define KILN_EMULATOR_UNCHECKED __attribute__((no_sanitize("kernel-address", "address", "undefined")))
+#define KILN_EMULATOR_UNCHECKED __attribute__((no_sanitize("thread", "address", "undefined")))
 #else
-#define KILN_EMULATOR_UNCHECKED __attribute__((no_sanitize("kernel-address,address,undefined")))
+#define KILN_EMULATOR_UNCHECKED __attribute__((no_sanitize("thread,address,undefined")))
 #endif
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"  // unroll
@@ -60,12 +60,19 @@ inline constexpr int warpSize = 32;
 
 namespace emulator {
 
+#if defined(KILN_EMULATOR_STANDALONE)
+inline constexpr bool checked = true;
+#else
+inline constexpr bool checked = false;
+#endif
+
 inline services host{};
 inline void* dynamic_shared_start = nullptr;
 
 KILN_EMULATOR_UNCHECKED inline device_view view() {
   return {&host,      &threadIdx.x,          &blockIdx.x,         &blockDim.x,
-          &gridDim.x, &dynamic_shared_start, __start_kiln_shared, __stop_kiln_shared};
+          &gridDim.x, &dynamic_shared_start, __start_kiln_shared, __stop_kiln_shared,
+          checked};
 }
 
 /// In place of `extern __shared__ T memory[];`, which a host compiler cannot say.
@@ -189,46 +196,54 @@ inline int __all_sync(unsigned mask, int predicate, int line = __builtin_LINE())
 // ---- atomics
 // ------------------------------------------------------------------------------------------------------------- Threads
 // change only at the calls above, so a plain access is atomic.
+// Announced as a whole, since two of them never race.
+namespace emulator {
+template <class T, class Next>
+KILN_EMULATOR_UNCHECKED T update(T* place, Next next) {
+  host.atomic(place, sizeof(T));
+  const T old = *place;
+  *place = next(old);
+  return old;
+}
+}  // namespace emulator
 template <class T>
 T atomicExch(T* place, T value) {
-  const T old = *place;
-  *place = value;
-  return old;
+  return emulator::update(place, [=](T old) { return (void)old, value; });
 }
 template <class T>
 T atomicAdd(T* place, T value) {
-  return atomicExch(place, static_cast<T>(*place + value));
+  return emulator::update(place, [=](T old) { return static_cast<T>(old + value); });
 }
 template <class T>
 T atomicSub(T* place, T value) {
-  return atomicExch(place, static_cast<T>(*place - value));
+  return emulator::update(place, [=](T old) { return static_cast<T>(old - value); });
 }
 template <class T>
 T atomicMax(T* place, T value) {
-  return atomicExch(place, *place < value ? value : *place);
+  return emulator::update(place, [=](T old) { return old < value ? value : old; });
 }
 template <class T>
 T atomicMin(T* place, T value) {
-  return atomicExch(place, value < *place ? value : *place);
+  return emulator::update(place, [=](T old) { return value < old ? value : old; });
 }
 template <class T>
 T atomicAnd(T* place, T value) {
-  return atomicExch(place, static_cast<T>(*place & value));
+  return emulator::update(place, [=](T old) { return static_cast<T>(old & value); });
 }
 template <class T>
 T atomicOr(T* place, T value) {
-  return atomicExch(place, static_cast<T>(*place | value));
+  return emulator::update(place, [=](T old) { return static_cast<T>(old | value); });
 }
 template <class T>
 T atomicXor(T* place, T value) {
-  return atomicExch(place, static_cast<T>(*place ^ value));
+  return emulator::update(place, [=](T old) { return static_cast<T>(old ^ value); });
 }
 template <class T>
 T atomicCAS(T* place, T expected, T value) {
-  return atomicExch(place, *place == expected ? value : *place);
+  return emulator::update(place, [=](T old) { return old == expected ? value : old; });
 }
 inline unsigned atomicInc(unsigned* place, unsigned limit) {
-  return atomicExch(place, *place >= limit ? 0 : *place + 1);
+  return emulator::update(place, [=](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
 
 // ---- loads and stores with a cache hint

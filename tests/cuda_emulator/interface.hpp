@@ -22,6 +22,8 @@ struct services {
   void (*yield)();
   /// Called before each access in code that is compiled with checks.
   void (*access)(const void* address, bytes size, bool write);
+  /// Called before each atomic operation.
+  void (*atomic)(const void* address, bytes size);
   /// Ends the launch with this text.
   void (*fail)(const char* text);
 };
@@ -42,6 +44,7 @@ struct device_view {
   unsigned *thread_index, *block_index, *block_size, *grid_size;  // x, y, z each
   void** dynamic_shared;
   char *shared_begin, *shared_end;
+  bool checked;  // whether all accesses are announced
 };
 
 }  // namespace emulator

@@ -86,10 +86,7 @@ inline bool host_compiler_is_clang() {
 
 // No run time of a sanitizer: hooks.hpp answers.
 inline std::string check_options() {
-  const std::string checks = " -fsanitize=kernel-address,alignment,bounds,null,shift,integer-divide-by-zero";
-  if (host_compiler_is_clang())
-    return checks + " -mllvm -asan-instrumentation-with-call-threshold=0 -mllvm -asan-stack=0 -mllvm -asan-globals=0";
-  return checks + " --param asan-instrumentation-with-call-threshold=0 --param asan-stack=0 --param asan-globals=0";
+  return " -fsanitize=thread,alignment,bounds,null,shift,integer-divide-by-zero";
 }
 
 }  // namespace detail

@@ -60,7 +60,7 @@ inline std::string stand_in_path() {
   const std::string folder = folder_of_emulator();
   std::string sources;
   for (const char* name : {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_state.hpp", "module.hpp", "block.hpp",
-                           "fiber.hpp", "watch.hpp", "interface.hpp"})
+                           "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
                            std::to_string(std::hash<std::string>{}(sources)) + (KILN_EMULATOR_ASAN ? "_asan" : "") +

@@ -14,8 +14,17 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace emulate {
+
+struct watched_block {
+  std::uintptr_t start = 0;
+  std::size_t bytes = 0;
+  bool holds(std::uintptr_t address, std::size_t count) const {
+    return address - start < bytes && count <= bytes - (address - start);
+  }
+};
 
 /// Blocks of device memory, by address. Safe to use from several threads.
 class watched_memory {
@@ -28,29 +37,18 @@ class watched_memory {
   void add(const void* start, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     blocks_[reinterpret_cast<std::uintptr_t>(start)] = bytes;
-    ++changes_;
   }
   void remove(const void* start) {
     const std::lock_guard lock(mutex_);
     blocks_.erase(reinterpret_cast<std::uintptr_t>(start));
-    ++changes_;
   }
 
-  /// True if one block holds all of the bytes. Remembers the block, as the next access is mostly near.
-  bool holds(const void* address, std::size_t bytes) {
+  /// The blocks of the moment, by address.
+  std::vector<watched_block> blocks() {
     const std::lock_guard lock(mutex_);
-    const auto start = reinterpret_cast<std::uintptr_t>(address);
-    if (start - last_start_ < last_bytes_ && bytes <= last_bytes_ - (start - last_start_) && last_seen_ == changes_)
-      return true;
-    auto found = blocks_.upper_bound(start);
-    if (found == blocks_.begin()) return false;
-    --found;
-    const std::size_t offset = start - found->first;
-    if (offset >= found->second || bytes > found->second - offset) return false;
-    last_start_ = found->first;
-    last_bytes_ = found->second;
-    last_seen_ = changes_;
-    return true;
+    std::vector<watched_block> all;
+    for (const auto& [start, bytes] : blocks_) all.push_back({start, bytes});
+    return all;
   }
 
   /// What is near an address that no block holds, in words.
@@ -75,9 +73,6 @@ class watched_memory {
  private:
   std::mutex mutex_;
   std::map<std::uintptr_t, std::size_t> blocks_;
-  std::uint64_t changes_ = 0, last_seen_ = 0;
-  std::uintptr_t last_start_ = 0;
-  std::size_t last_bytes_ = 0;
 };
 
 /// Device memory for exactly `size` values, filled with 0xff bytes (NaN in every floating-point type), so that a value
