@@ -5,80 +5,16 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include <kiln/device/cpu/kernel_layout.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
-#include <kiln/ops/all.hpp>
-#include <kiln/tape/roles.hpp>
+#include <kiln/device/cpu/strip.hpp>
 
 namespace kiln::cpu {
-
-/// What a kernel is given: pointers to the first element of each operand and result, and how many elements to do.
-struct strip {
-  const void* const* in = nullptr;         ///< per leaf slot
-  const std::int64_t* step = nullptr;      ///< per leaf slot: 1, or 0 for one value that stands for all
-  void* const* out = nullptr;              ///< per result
-  const bool* add = nullptr;               ///< per result: add to what is there
-  bool past_cache = false;                 ///< kind `map`, one result, aligned to a line: write it past the cache
-  const std::uint64_t* scalars = nullptr;  ///< per number slot: a double or int64, as bits
-  const std::uint64_t* rows = nullptr;     ///< per reduction that an earlier pass finished: a double or int64, as bits
-  std::uint64_t* partial = nullptr;        ///< per reduction of this pass: the result so far
-  void* const* kept = nullptr;             ///< per kept value: a row of it
-  const void* const* finished = nullptr;   ///< kind `rows`: per reduction, its values for consecutive rows
-  std::int64_t count = 0;
-};
-
-/// How one number is stored in 64 bits: floating types as double, the others as int64.
-template <class T>
-constexpr std::uint64_t to_bits(T value) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::bit_cast<std::uint64_t>(static_cast<double>(value));
-  else
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-}
-template <class T>
-constexpr T from_bits(std::uint64_t bits) {
-  if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(std::bit_cast<double>(bits));
-  else
-    return static_cast<T>(static_cast<std::int64_t>(bits));
-}
-
-/// Facts about a Program (a type with `tape`, `row_root`, `stores`) that all its kernels share.
-template <class Program>
-struct layout {
-  static constexpr const auto& t = Program::tape;
-  static constexpr int size = t.size();
-  static constexpr dtype compute_type_of(int i) { return kiln::compute_type(t[i].type); }
-  static constexpr tape_facts<size> facts = facts_of<size>(view(t), op_rules_table);
-  static constexpr auto kept = kept_values<size>(view(t), facts, op_rules_table, Program::row_root);
-  /// Elements per step: a full register of the widest type.
-  static constexpr int width = [] {
-    std::size_t widest = 1;
-    for (int i = 0; i < size; ++i) widest = std::max(widest, size_of(kiln::compute_type(t[i].type)));
-    return std::clamp(vector_bytes / static_cast<int>(widest), 2, 64);
-  }();
-  static constexpr int kept_count = [] {
-    int n = 0;
-    for (auto k : kept) n += k >= 0;
-    return n;
-  }();
-  static constexpr int kept_number(int i) {
-    int n = 0;
-    for (int k = 0; k < i; ++k) n += kept[static_cast<std::size_t>(k)] >= 0;
-    return n;
-  }
-  static constexpr int slots = [] {
-    int n = 0;
-    for (int i = 0; i < size; ++i)
-      if (t[i].code == opcode::leaf) n = std::max(n, t[i].slot + 1);
-    return n;
-  }();
-};
 
 namespace detail {
 

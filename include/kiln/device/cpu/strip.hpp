@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// What kernels and those who call them agree on: a strip, and numbers as 64 bits.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace kiln::cpu {
+
+/// What a kernel is given: pointers to the first element of each operand and result, and how many elements to do.
+struct strip {
+  const void* const* in = nullptr;         ///< per leaf slot
+  const std::int64_t* step = nullptr;      ///< per leaf slot: 1, or 0 for one value that stands for all
+  void* const* out = nullptr;              ///< per result
+  const bool* add = nullptr;               ///< per result: add to what is there
+  bool past_cache = false;                 ///< kind `map`, one result, aligned to a line: write it past the cache
+  const std::uint64_t* scalars = nullptr;  ///< per number slot: a double or int64, as bits
+  const std::uint64_t* rows = nullptr;     ///< per reduction that an earlier pass finished: a double or int64, as bits
+  std::uint64_t* partial = nullptr;        ///< per reduction of this pass: the result so far
+  void* const* kept = nullptr;             ///< per kept value: a row of it
+  const void* const* finished = nullptr;   ///< kind `rows`: per reduction, its values for consecutive rows
+  std::int64_t count = 0;
+};
+
+/// How one number is stored in 64 bits: floating types as double, the others as int64.
+template <class T>
+constexpr std::uint64_t to_bits(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  else
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+template <class T>
+constexpr T from_bits(std::uint64_t bits) {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(std::bit_cast<double>(bits));
+  else
+    return static_cast<T>(static_cast<std::int64_t>(bits));
+}
+
+}  // namespace kiln::cpu
