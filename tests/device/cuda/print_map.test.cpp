@@ -15,6 +15,7 @@
 
 using namespace kiln;
 using emulated::memory;
+using real_number = long double;
 
 namespace {
 
@@ -106,6 +107,7 @@ void make(layout_case& c, std::int64_t turn) {
   }
   c.what = c.written;
   c.how = cuda::plan_map(c.what);
+  c.how.wide |= turn % 2 == 1;
   c.printed = cuda::print_map(c.what, c.how);
 }
 
@@ -137,6 +139,14 @@ TEST_CASE("print_map: 60 drawn layouts of leaves and results give what plain loo
     }
     CHECK_MESSAGE(wrong == 0, c.printed.text);
   }
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) {
+    MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    return;
+  }
+  const auto made = nvrtc.compile(texts, 90);
+  CHECK_MESSAGE(made.log.empty(), made.log);
+  CHECK(made.good);
 }
 
 TEST_CASE("print_map: the text opens with formula, tape and specialisation") {
@@ -154,7 +164,7 @@ TEST_CASE("print_map: the text opens with formula, tape and specialisation") {
   CHECK(source.text.find("// maximum(x0 * x1, 0) + x1\n// tape ") == 0);
   CHECK(p.key() == "map rank 1 step 4 int32 x0 vectors x1 one y0 float32 vectors");
   CHECK(source.text.find("// " + p.key() + "\n") != std::string::npos);
-  CHECK(source.text.find("extern \"C\" __global__ void __launch_bounds__(256) " + source.name + "(") !=
+  CHECK(source.text.find("extern \"C\" __global__ void __launch_bounds__(256) " + source.name + "(\n    float*") !=
         std::string::npos);
   CHECK(source.text.find("const float v4 = maximum(v2, 0.0f);") != std::string::npos);
 }
@@ -200,4 +210,26 @@ TEST_CASE("print_map: contiguous floats move 16 bytes at a time, through the rea
   CHECK(count("ld.global.nc.v4") == 2);
   CHECK(count("st.global.v4") == 1);
   CHECK(count(".local") == 0);
+}
+
+TEST_CASE("print_map: in place, the result may be where a leaf is") {
+  sheet s;
+  const symbol a = s.leaf(0);
+  s.result(a * a + s.leaf(1));
+  memory x(dtype::float32, 1003), y(dtype::float32, 1003);
+  for (std::size_t i = 0; i < 1003; ++i) x.set(i, static_cast<double>(i % 17)), y.set(i, static_cast<double>(i % 5));
+  cuda::task job = cuda::task_for(view_of(s.p), {1003});
+  job.leaves[0] = {x.data(), {1}, dtype::float32};
+  job.leaves[1] = {y.data(), {1}, dtype::float32};
+  job.results[0].data = x.data();
+  job.results[0].strides = {1};
+  const cuda::plan p = cuda::plan_map(job);
+  CHECK(p.key().find("overlapping") != std::string::npos);
+  const cuda::source source = cuda::print_map(job, p);
+  CHECK(source.text.find("__restrict__") == std::string::npos);
+  const emulate::module module(source.text, emulated::headers());
+  emulated::run(module, source, p, job);
+  int wrong = 0;
+  for (std::size_t i = 0; i < 1003; ++i) wrong += x[i] != static_cast<real_number>(i % 17 * (i % 17) + i % 5);
+  CHECK(wrong == 0);
 }

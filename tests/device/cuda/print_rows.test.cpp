@@ -11,9 +11,10 @@ using namespace rows_test;
 
 namespace {
 
-void plan_and_print(row_case& c) {
+void plan_and_print(row_case& c, bool wide = false) {
   c.what = c.written;
   c.how = cuda::plan_rows(c.what);
+  c.how.wide |= wide;
   c.printed = cuda::print_rows(c.what, c.how);
 }
 std::string together(const std::deque<row_case>& cases) {
@@ -54,7 +55,8 @@ TEST_CASE("print_rows: reductions and norms over rows of all lengths, value and 
       for (const std::int64_t length : lengths) {
         const dtype types[] = {dtype::float32, dtype::bfloat16, dtype::float32, dtype::float64, dtype::float16};
         const dtype type = length == 9001 ? dtype::float32 : types[turn++ % 5];
-        plan_and_print(cases.emplace_back(f, type, gradient, length > 2000 ? 3 : 11, length, turn % 3 == 0 ? 3 : 0));
+        row_case& c = cases.emplace_back(f, type, gradient, length > 2000 ? 3 : 11, length, turn % 3 == 0 ? 3 : 0);
+        plan_and_print(c, turn % 7 == 0);
       }
   std::set<cuda::kernel_shape> shapes;
   const emulate::module module(together(cases), emulated::headers());

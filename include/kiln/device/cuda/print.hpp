@@ -157,8 +157,8 @@ class signature {
   }
 
   std::string text() const {
-    std::string all;
-    std::size_t width = 60;  // what stands before the parameters
+    std::string all = "\n    ";
+    std::size_t width = 0;
     for (std::size_t i = 0; i < declarations_.size(); ++i) {
       if (i > 0) all += ",";
       if (i > 0 && width + declarations_[i].size() > 100) {
