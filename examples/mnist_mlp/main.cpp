@@ -99,7 +99,7 @@ double test_accuracy(const mlp& model, const digit_set& set) {
 void run(const options& with) {
   const digit_data data = with.data.empty() ? draw_digits(with.seed) : load_digits(with.data);
   std::cout << "data: " << data.origin << " (" << data.train.size() << " train, " << data.test.size() << " test)\n";
-  kiln::cpu::set_num_threads(static_cast<int>(with.threads));
+  kiln::set_num_threads(static_cast<int>(with.threads));
   kiln::manual_seed(with.seed);
 
   mlp model;

@@ -305,3 +305,8 @@ void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
 }
 
 }  // namespace kiln::cpu
+
+namespace kiln {
+using cpu::num_threads;
+using cpu::set_num_threads;
+}  // namespace kiln
