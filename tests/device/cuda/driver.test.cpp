@@ -69,7 +69,7 @@ TEST_CASE("a result becomes an error with operation, name and words") {
                        doctest::Contains("cuMemFree: CUDA_ERROR_INVALID_VALUE (1): invalid argument"),
                        kiln::device_error);
   CHECK_THROWS_WITH_AS(kiln::cuda::check(driver_result::illegal_address, "cuStreamSynchronize"),
-                       doctest::Contains("start anew"), kiln::device_error);
+                       doctest::Contains("start anew with KILN_SYNC=1"), kiln::device_error);
   CHECK_THROWS_WITH_AS(kiln::cuda::check(static_cast<driver_result>(7777), "cuX"), doctest::Contains("(7777)"),
                        kiln::device_error);
 }

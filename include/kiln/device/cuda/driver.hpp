@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -224,15 +225,24 @@ constexpr bool is_final(driver_result result) {
          result == driver_result::launch_failed || result == driver_result::deinitialized;
 }
 
+namespace detail {
+// The name of the kernel that was queued last, for errors that show later; names are never freed.
+inline constinit std::atomic<const char*> last_launched{"none"};
+}  // namespace detail
+
 /// Throws device_error that names the operation unless `result` is success. Errors of work that was queued earlier show
 /// at whatever call comes next, which the text says.
 inline void check(driver_result result, std::string_view operation) {
   if (result == driver_result::success) return;
-  throw device_error(message(
-      operation, ": ", describe(result),
-      is_final(result) ? "; an earlier kernel may have caused it, and this process can use the device no longer: "
-                         "run with compute-sanitizer to find the kernel, and start anew"
-                       : "; check the arguments and the device's state with nvidia-smi"));
+  if (is_final(result)) {
+    throw device_error(
+        message(operation, ": ", describe(result), "; a kernel caused it (the last one queued is ",
+                detail::last_launched.load(),
+                "), and this process can use the device no longer: start anew with KILN_SYNC=1, or under "
+                "compute-sanitizer, to find the kernel"));
+  }
+  throw device_error(
+      message(operation, ": ", describe(result), "; check the arguments and the device with nvidia-smi"));
 }
 
 }  // namespace kiln::cuda
