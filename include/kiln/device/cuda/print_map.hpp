@@ -97,13 +97,15 @@ class walk {
       if (x.axes >> d & 1) code += message(" + a", d, " * ", name, "_s", d);
     return code;
   }
+  /// How many elements of a step exist, as the text says it.
+  std::string some() const { return p_.even ? std::to_string(p_.step) : "some"; }
   /// What loads a step of a leaf from place i on.
   std::string load_step(int slot) const {
     const operand_plan& x = leaf(slot);
     const std::string name = leaf_name(slot), from = begin(name, x), stride = message(name, "_s", p_.rank - 1);
-    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + i, some)");
-    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + i, some)");
-    return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", some)");
+    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + i, ", some(), ")");
+    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + i, ", some(), ")");
+    return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", ", some(), ")");
   }
   bool moves_along(int slot) const { return leaf(slot).how >= access::vectors; }
   /// Loads of leaves for a step: "x0_at".
@@ -137,10 +139,11 @@ class walk {
     const char* const verb = p_.adds[static_cast<std::size_t>(r)] ? "add_" : "store_";
     if (y.how == access::strided) {
       const std::string stride = message(name, "_s", p_.rank - 1);
-      out.add(verb, "strided(", begin(name, y), moved, " + i * ", stride, ", ", stride, ", ", name, "_at, some);");
+      out.add(verb, "strided(", begin(name, y), moved, " + i * ", stride, ", ", stride, ", ", name, "_at, ", some(),
+              ");");
     } else {
-      out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), moved, " + i, ", name,
-              "_at, some);");
+      out.add(verb, y.how == access::vectors ? "vector(" : "each(", begin(name, y), moved, " + i, ", name, "_at, ",
+              some(), ");");
     }
   }
   void store_steps(lines& out) const {

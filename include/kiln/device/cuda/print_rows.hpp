@@ -162,7 +162,9 @@ class row_printer {
     } else {
       out.open("for (", index, " i = lane * ", p_.step, "; i < size", p_.rank - 1, "; i += ", group() * p_.step, ")");
     }
-    out.add("const int some = at_most<", p_.step, ">(size", p_.rank - 1, " - i);");
+    // Where rows are whole steps, nothing has to be asked of each element.
+    if (p_.even && held()) out.add("if (i >= size", p_.rank - 1, ") continue;");
+    if (!p_.even) out.add("const int some = at_most<", p_.step, ">(size", p_.rank - 1, " - i);");
     const std::vector<bool>& needed = needed_[at(pass)];
     load(out, needed, pass);
     if (delivers(pass))
@@ -170,7 +172,7 @@ class row_printer {
         if (stored_here(r)) out.add("vec<", at_.held_type(r), ", ", p_.step, "> y", r, "_at;");
     out.add("#pragma unroll");
     out.open("for (int k = 0; k < ", p_.step, "; ++k)");
-    out.add("if (k >= some) continue;");
+    if (!p_.even) out.add("if (k >= some) continue;");
     statements values = values_;  // element values live in this loop alone
     for (int i = 0; i < t_.size; ++i)
       if (needed[at(i)]) define_element(out, values, i, pass);

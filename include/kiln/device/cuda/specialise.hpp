@@ -84,6 +84,7 @@ struct plan {
   int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
   bool row_root = false;                   ///< the results are one value per row
   bool cut = false;                        ///< columns: the rows are cut into parts, each with results of its own
+  bool even = false;                       ///< row programs: a row is whole steps, none ends within one
   std::vector<operand_plan> leaves = {};   ///< per slot
   std::vector<std::int8_t> same_as = {};   ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result
@@ -243,6 +244,7 @@ inline std::string plan::key() const {
   if (held) out += message(" held ", held);
   if (row_root) out += " to rows";
   if (cut) out += " cut";
+  if (even) out += " even";
   if (!apart) out += " overlapping";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].how == access::unused) continue;

@@ -105,6 +105,7 @@ inline plan plan_rows(task& job) {
   const detail::row_facts facts = detail::facts_of(job.tape, p.leaves);
   if (facts.last_phase > 0) ++arrays;  // a dear value between passes
   const std::int64_t length = job.domain.back();
+  p.even = length % p.step == 0;
   const int room =
       std::max(1, most_held / std::max(arrays, 1) / p.step) * p.step;  // elements of an array a thread holds
   if (length <= std::min<std::int64_t>(1024, 32 * room)) {
@@ -113,7 +114,9 @@ inline plan plan_rows(task& job) {
     p.held = detail::power_of_two_at_least((length + 32 * p.step - 1) / (32 * p.step));
   } else if (length <= 1024 * static_cast<std::int64_t>(room)) {
     p.shape = kernel_shape::block_per_row;
-    const std::int64_t wanted = (length + room - 1) / room;
+    // Some 16 elements each until the block is full: less text to compile, more threads that wait for memory.
+    const int share = std::min(room, 16);
+    const std::int64_t wanted = (length + share - 1) / share;
     p.threads = std::clamp(detail::power_of_two_at_least(wanted), 128, 1024);
     p.held = static_cast<int>((length + p.threads * p.step - 1) / (p.threads * p.step));
   } else {
