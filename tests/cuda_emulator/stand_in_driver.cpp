@@ -376,9 +376,10 @@ driver_result cuStreamQuery(stream_handle stream) {
   if (const auto bad = enter("cuStreamQuery"); bad != ok) return bad;
   return stream_of(stream)->queue.empty() ? ok : driver_result::not_ready;
 }
-driver_result cuStreamWaitEvent(stream_handle stream, event_handle event, unsigned) {
+driver_result cuStreamWaitEvent(stream_handle stream, event_handle handle, unsigned) {
   auto& all = state::instance();
   const guard lock(all.mutex);
+  const auto event = handle->state;
   if (const auto bad = enter("cuStreamWaitEvent"); bad != ok) return bad;
   stream_object* const where = stream_of(stream);
   if (event->capture != nullptr) {  // joins the capture; the order of the calls is an order that a graph allows
@@ -394,19 +395,16 @@ driver_result cuEventCreate(event_handle* event, unsigned) {
   *event = new event_object;
   return ok;
 }
-driver_result cuEventDestroy_v2(event_handle event) {
-  auto& all = state::instance();
-  const guard lock(all.mutex);
+driver_result cuEventDestroy_v2(event_handle handle) {
+  const guard lock(state::instance().mutex);
   enter("cuEventDestroy");
-  // Work that still names it has to be done first; a device frees it then.
-  for (std::size_t i = 0; i < all.streams.size(); ++i)
-    if (all.streams[i]->capture == nullptr) all.finish(all.streams[i]);
-  delete event;
+  delete handle;
   return ok;
 }
-driver_result cuEventRecord(event_handle event, stream_handle stream) {
+driver_result cuEventRecord(event_handle handle, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
+  const auto event = handle->state;
   if (const auto bad = enter("cuEventRecord"); bad != ok) return bad;
   stream_object* const where = stream_of(stream);
   event->capture = where->capture;
@@ -418,14 +416,16 @@ driver_result cuEventRecord(event_handle event, stream_handle stream) {
     return ok;
   });
 }
-driver_result cuEventQuery(event_handle event) {
+driver_result cuEventQuery(event_handle handle) {
   const guard lock(state::instance().mutex);
+  const auto event = handle->state;
   if (const auto bad = enter("cuEventQuery"); bad != ok) return bad;
   return event->reached == event->recorded ? ok : driver_result::not_ready;
 }
-driver_result cuEventSynchronize(event_handle event) {
+driver_result cuEventSynchronize(event_handle handle) {
   auto& all = state::instance();
   const guard lock(all.mutex);
+  const auto event = handle->state;
   if (const auto bad = enter("cuEventSynchronize"); bad != ok) return bad;
   if (event->capture != nullptr) return driver_result::stream_capture_unsupported;
   return all.reach(event, event->recorded);
@@ -433,8 +433,9 @@ driver_result cuEventSynchronize(event_handle event) {
 driver_result cuEventElapsedTime(float* milliseconds, event_handle from, event_handle to) {
   const guard lock(state::instance().mutex);
   if (const auto bad = enter("cuEventElapsedTime"); bad != ok) return bad;
-  if (from->recorded == 0 || to->recorded == 0) return driver_result::invalid_handle;
-  if (from->reached != from->recorded || to->reached != to->recorded) return driver_result::not_ready;
+  if (from->state->recorded == 0 || to->state->recorded == 0) return driver_result::invalid_handle;
+  if (from->state->reached != from->state->recorded || to->state->reached != to->state->recorded)
+    return driver_result::not_ready;
   *milliseconds = 1;
   return ok;
 }

@@ -39,10 +39,13 @@ struct stream_object {
   graph_object* capture = nullptr;  // what a capture collects into; owned by the stream where it began
   bool began_capture = false;
 };
-struct event_object {
+struct event_state {
   stream_object* stream = nullptr;  // where it was last recorded
   std::uint64_t recorded = 0, reached = 0;
   graph_object* capture = nullptr;
+};
+struct event_object {
+  std::shared_ptr<event_state> state = std::make_shared<event_state>();  // queued work outlives the event
 };
 struct function_object {
   const emulate::module* code = nullptr;
@@ -153,7 +156,7 @@ struct state {
     return final_error;
   }
   /// Does the work of an event's stream until the event is reached.
-  driver_result reach(event_object* event, std::uint64_t which) {
+  driver_result reach(const std::shared_ptr<event_state>& event, std::uint64_t which) {
     while (event->reached < which && final_error == driver_result::success) {
       if (event->stream == nullptr || event->stream->queue.empty()) break;
       const auto work = std::move(event->stream->queue.front());
