@@ -64,7 +64,7 @@ struct fake_place {
 
 TEST_CASE("the first file of the list that the system finds is opened") {
   const auto found = open_library(math);
-  CHECK(found.path() == "libm.so.6");
+  CHECK(found.path().ends_with("/libm.so.6"));
   double (*cosine)(double) = nullptr;
   found.get(cosine, "cos");
   CHECK(cosine(0.0) == 1.0);

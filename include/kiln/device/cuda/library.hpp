@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -92,6 +93,12 @@ inline std::vector<std::string> folders_of(const library_description& wanted) {
   return folders;
 }
 
+// The file behind an open library, in full where the loader tells.
+inline std::string path_of(void* handle, const std::string& name) {
+  const ::link_map* loaded = nullptr;
+  return ::dlinfo(handle, RTLD_DI_LINKMAP, &loaded) == 0 && loaded->l_name[0] != 0 ? loaded->l_name : name;
+}
+
 inline std::string reason_of_failure() {
   const char* words = ::dlerror();
   return words == nullptr ? "no reason given" : words;
@@ -110,7 +117,8 @@ inline library open_library(const library_description& wanted) {
                                detail::reason_of_failure(), "); correct the variable or remove it"));
   }
   for (const char* file : wanted.files) {
-    if (void* handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library(handle, file, wanted.name);
+    if (void* handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL))
+      return library(handle, detail::path_of(handle, file), wanted.name);
   }
   std::string broken;  // a file that is there but cannot be opened explains more than all that are not there
   const std::vector<std::string> folders = detail::folders_of(wanted);
