@@ -111,11 +111,34 @@ inline std::vector<std::string> kernels_of(std::string_view text) {
   return names;
 }
 
+/// CUDA's `extern __shared__ T name[];` as a host compiler can say it: a pointer to the launch's dynamic shared memory.
+inline std::string with_dynamic_shared(std::string text) {
+  constexpr std::string_view mark = "extern __shared__ ";
+  for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at)) {
+    const auto bracket = text.find("[]", at), end = text.find(';', at);
+    if (bracket == text.npos || end == text.npos || bracket > end) {
+      at += mark.size();
+      continue;
+    }
+    auto name = bracket;
+    while (std::isalnum(static_cast<unsigned char>(text[name - 1])) != 0 || text[name - 1] == '_') --name;
+    std::string type = text.substr(at + mark.size(), name - at - mark.size());
+    for (const std::string_view alignment : {"__align__(", "alignas("}) {
+      if (const auto start = type.find(alignment); start != type.npos)
+        type.erase(start, type.find(')', start) + 1 - start);
+    }
+    const std::string places = text.substr(name, bracket - name);
+    text.replace(at, end - at,
+                 type + "* const " + places + " = static_cast<" + type + "*>(emulator::dynamic_shared())");
+  }
+  return text;
+}
+
 /// Compiles CUDA text into the bytes of a shared object. Throws failure with the compiler's words if it does not
 /// compile. The kernels must be `extern "C" __global__ void`.
 inline std::string compile(std::string_view text, const std::vector<named_text>& headers = {}) {
   const detail::scratch_folder folder;
-  std::string whole(text);
+  std::string whole = with_dynamic_shared(std::string(text));
   whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
   for (const std::string& name : kernels_of(text))
     whole += "extern const emulator::kernel kiln_kernel_" + name + ";\nconst emulator::kernel kiln_kernel_" + name +
@@ -127,7 +150,7 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
       const std::string make = "mkdir -p '" + path.substr(0, path.find_last_of('/')) + "'";
       if (std::system(make.c_str()) != 0) throw failure("cannot make the folder of " + path);
     }
-    detail::write_file(path, content);
+    detail::write_file(path, with_dynamic_shared(content));
   }
   const std::string source = folder.path() + "/kernels.cpp", object = folder.path() + "/kernels.so",
                     log = folder.path() + "/log", emulator = detail::folder_of_emulator();

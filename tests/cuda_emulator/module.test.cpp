@@ -62,7 +62,7 @@ extern "C" __global__ void histogram(const int* in, int* out, int counts) {
 }
 
 extern "C" __global__ void reverse_in_dynamic_memory(int* data, int places) {
-  int* memory = static_cast<int*>(emulator::dynamic_shared());
+  extern __shared__ __align__(16) int memory[];
   memory[threadIdx.x] = data[threadIdx.x];
   __syncthreads();
   data[threadIdx.x] = memory[places - 1 - threadIdx.x];
@@ -314,6 +314,14 @@ TEST_CASE("a named header is found, in a folder too") {
   buffer<int> out(1);
   compiled.launch("f", {}, out.data());
   CHECK(out[0] == 42);
+}
+
+TEST_CASE("dynamic shared memory is declared as in CUDA") {
+  CHECK(emulate::with_dynamic_shared("a; extern __shared__ float part[]; b;") ==
+        "a; float * const part = static_cast<float *>(emulator::dynamic_shared()); b;");
+  CHECK(
+      emulate::with_dynamic_shared("extern __shared__ alignas(16) unsigned char raw[];").starts_with(" unsigned char"));
+  CHECK(emulate::with_dynamic_shared("extern __shared__ and no more") == "extern __shared__ and no more");
 }
 
 TEST_CASE("the kernels of a text are found by their mark") {
