@@ -54,8 +54,8 @@ inline strip_plan plan_strips(const task& job, const result_sums& sums) {
   plan.past_cache = in_place && !sums.any() && job.program->results == 1 && exceeds_cache(job, 0);
   if (plan.direct) plan.length = longest_direct;
   if (plan.tile_axis >= 0) {
-    plan.tile_rows = 32;
-    plan.length = 256;
+    plan.tile_rows = 64;  // four cache lines of each run, and buffers that fit the second-level cache
+    plan.length = 512;
   }
   return plan;
 }
