@@ -134,6 +134,38 @@ TEST_CASE("a block that another stream uses and that is freed while a graph is c
   CHECK(new_storage(size)->data == place);
 }
 
+TEST_CASE("a graph that ends and memory that is freed while another is captured ask the driver for nothing") {
+  const auto& device = emulate::stand_in();
+  kiln::cuda::graph old = capture([] { (void)new_storage(size); });
+  kiln::cuda::set_memory_caching(false);
+  ref<storage> exact = new_storage(size);
+  kiln::cuda::set_memory_caching(true);
+  long long frees = -1;
+  const auto graph = capture([&, first = true]() mutable {
+    if (std::exchange(first, false)) return;
+    frees = device.count("cuMemFree");
+    old = kiln::cuda::graph();
+    exact = nullptr;
+    frees = device.count("cuMemFree") - frees;
+  });
+  CHECK(frees == 0);
+  const long long before = device.count("cuMemFree");
+  (void)new_storage(1);
+  CHECK(device.count("cuMemFree") == before + 2);
+}
+
+TEST_CASE("work after a capture that failed comes after its warm-ups") {
+  emulate::stand_in();
+  const auto& own = current_stream(Cuda{0});
+  const ref<storage> place = new_storage(1);
+  CHECK_THROWS_AS(capture([&, first = true]() mutable {
+                    if (!std::exchange(first, false)) own.synchronize();
+                    kiln::cuda::fill_bytes(place->data, 3, 1, current_stream(Cuda{0}));
+                  }),
+                  kiln::device_error);
+  CHECK(read_value<unsigned char>(place->data, own) == 3);
+}
+
 TEST_CASE("an empty graph and a stream of another device are errors") {
   emulate::stand_in();
   kiln::cuda::graph none;

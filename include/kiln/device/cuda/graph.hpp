@@ -52,6 +52,17 @@ class graph {
 
 namespace detail {
 
+// However a capture ends, what comes after it in the thread's stream comes after the warm-ups.
+struct joined_streams {
+  const stream &later, &earlier;
+  ~joined_streams() {
+    try {
+      hold_back(later, earlier);
+    } catch (...) {  // a failed device says so at the next call too
+    }
+  }
+};
+
 // Between the begin and the end of a capture: ends it, whatever happens.
 class capture_scope {
  public:
@@ -101,6 +112,7 @@ graph capture(Work&& work, Cuda device = {}, int warm_ups = 1) {
   const stream before = current_stream(device), own = stream::create(device);
   const ref<detail::memory_pool> pool = detail::device_memory::new_pool(device);
   hold_back(own, before);
+  const detail::joined_streams joined{before, own};
   const stream_scope stream_here(own);
   const detail::pool_scope pool_here(pool);
   for (int i = 0; i < warm_ups; ++i) work();
@@ -114,7 +126,6 @@ graph capture(Work&& work, Cuda device = {}, int warm_ups = 1) {
     driver().graph_destroy(recorded);
     check(result, "capture");
   }
-  hold_back(before, own);
   return graph(device, ready, pool);
 }
 

@@ -48,6 +48,7 @@ struct device_memory {
   memory_statistics counts;
   std::size_t held = 0;  // taken from the driver
   std::vector<waiting_block> waiting;
+  std::vector<memory_pool*> ended;  // while a graph was captured, to be freed after
 
   explicit device_memory(Cuda where) : device(where), general(new_pool(where)) {}
 
@@ -90,7 +91,8 @@ struct device_memory {
     counts.in_use -= block->size;
     waiting_block left{block, std::move(block->pool), {}};
     try {
-      if (block->users.empty()) return give_back(left);
+      // The driver must not be asked while a graph is captured.
+      if (block->users.empty() && !(block->direct && capturing)) return give_back(left);
       if (!capturing) mark(left);  // else later: an event of a capture cannot be asked
       waiting.push_back(std::move(left));
     } catch (...) {  // no memory for an event, or a failed device: wait, which cannot be wrong
@@ -102,6 +104,12 @@ struct device_memory {
   // the driver must not be asked.
   void collect(bool wait) {
     if (capturing) return;
+    while (!ended.empty()) {
+      memory_pool* const pool = ended.back();
+      ended.pop_back();
+      free_segments(*pool);
+      delete pool;
+    }
     for (std::size_t i = waiting.size(); i-- > 0;) {
       waiting_block& left = waiting[i];
       if (!left.marked) mark(left);
@@ -194,6 +202,7 @@ inline void end_pool(memory_pool* pool) noexcept {
   device_memory& memory = device_memory::of(pool->device);
   const std::lock_guard lock(memory.mutex);
   try {
+    if (capturing) return memory.ended.push_back(pool);
     memory.free_segments(*pool);
   } catch (...) {  // the device is gone, and its memory with it
   }
