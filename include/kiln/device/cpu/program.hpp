@@ -21,7 +21,7 @@ struct vertical_fold {
   /// Folds `rows` rows of values, `stride` elements apart, into the partial row.
   void (*add)(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) = nullptr;
   void (*clear)(std::uint64_t* total, std::int64_t n) = nullptr;
-  void (*flush)(std::uint64_t* total, const void* partial, std::int64_t n) = nullptr;  ///< into double or int64
+  void (*flush)(std::uint64_t* total, void* partial, std::int64_t n) = nullptr;  ///< into double or int64, and reset
   void (*finish)(void* values, const std::uint64_t* total, std::int64_t n) = nullptr;
 };
 
@@ -62,7 +62,10 @@ struct vertical {
   static constexpr int N = std::clamp(vector_bytes / static_cast<int>(sizeof(T)), 2, 64);
   static void reset(void* partial, std::int64_t n) {
     T* p = static_cast<T*>(partial);
-    for (std::int64_t i = 0; i < n; ++i) p[i] = Op::template identity<T>();
+    const lanes<T, N> nothing(Op::template identity<T>());
+    std::int64_t i = 0;
+    for (; i + N <= n; i += N) store(p + i, nothing);
+    if (i < n) store_partial(p + i, nothing, static_cast<int>(n - i));
   }
   static void add(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) {
     T* p = static_cast<T*>(partial);
@@ -70,7 +73,11 @@ struct vertical {
     std::int64_t i = 0;
     for (; i + N <= n; i += N) {
       auto total = load<N>(static_cast<const T*>(p + i));
-      for (std::int64_t r = 0; r < rows; ++r) total = Op::combine(total, load<N>(v + r * stride + i));
+      std::int64_t r = 0;
+      auto row = [&](std::int64_t k) { return load<N>(v + (r + k) * stride + i); };
+      for (; r + 4 <= rows; r += 4)  // four at a time: they do not wait for each other
+        total = Op::combine(total, Op::combine(Op::combine(row(0), row(1)), Op::combine(row(2), row(3))));
+      for (; r < rows; ++r) total = Op::combine(total, row(0));
       store(p + i, total);
     }
     if (i < n) {
@@ -83,17 +90,21 @@ struct vertical {
   static void clear(std::uint64_t* total, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) total[i] = to_bits(Op::template identity<T>());
   }
-  static void flush(std::uint64_t* total, const void* partial, std::int64_t n) {
-    const T* p = static_cast<const T*>(partial);
+  static void flush(std::uint64_t* total, void* partial, std::int64_t n) {
+    T* p = static_cast<T*>(partial);
     constexpr int W = std::clamp(vector_bytes / 8, 2, 64);
-    for (std::int64_t i = 0; i < n; i += W) {
-      const int left = static_cast<int>(std::min<std::int64_t>(W, n - i));
+    std::int64_t i = 0;
+    for (; i + W <= n; i += W) {
       wide* t = reinterpret_cast<wide*>(total + i);
-      store_partial(
-          t,
-          Op::combine(load_partial<W>(static_cast<const wide*>(t), left), convert<wide>(load_partial<W>(p + i, left))),
-          left);
+      store(t, Op::combine(load<W>(static_cast<const wide*>(t)), convert<wide>(load<W>(static_cast<const T*>(p + i)))));
     }
+    if (i < n) {
+      const int left = static_cast<int>(n - i);
+      wide* t = reinterpret_cast<wide*>(total + i);
+      const auto more = convert<wide>(load_partial<W>(static_cast<const T*>(p + i), left));
+      store_partial(t, Op::combine(load_partial<W>(static_cast<const wide*>(t), left), more), left);
+    }
+    reset(p, n);
   }
   static void finish(void* values, const std::uint64_t* total, std::int64_t n) {
     T* v = static_cast<T*>(values);

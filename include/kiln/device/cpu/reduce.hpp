@@ -59,10 +59,7 @@ class vertical_runner {
         fold_memory(first, n, row, rows);
       else
         fold_computed(first, n, row, rows);
-      for (int r = 0; r < program_.reductions; ++r) {
-        program_.reduced[r].vertical.flush(total(r), partial(r), n);
-        program_.reduced[r].vertical.reset(partial(r), n);
-      }
+      for (int r = 0; r < program_.reductions; ++r) program_.reduced[r].vertical.flush(total(r), partial(r), n);
     }
     std::array<const void*, max_slots> finished;
     for (int r = 0; r < program_.reductions; ++r) {
