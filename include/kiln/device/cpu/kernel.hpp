@@ -89,8 +89,8 @@ class kernel {
   static constexpr int small_work = 16;
   // Several sums side by side hide the latency of adding; dear loops hide it by themselves.
   static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
-  // Elements after which sums move on to others, so that no accumulator takes more than 64 values.
-  static constexpr std::int64_t sum_length = std::int64_t{64} * side_by_side * N;
+  // Elements after which sums move on to others, so that no accumulator takes more than 32 values.
+  static constexpr std::int64_t sum_length = std::int64_t{32} * side_by_side * N;
   using running_sums = std::array<sums, static_cast<std::size_t>(side_by_side)>;
 
   // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
@@ -441,9 +441,9 @@ class kernel {
   }
 
  public:
-  /// Longest strip whose sums are as accurate as pairwise summation: accumulators of 64 values each, and of sixteen of
+  /// Longest strip whose sums are as accurate as pairwise summation: accumulators of 32 values each, and of 32 of
   /// those.
-  static constexpr std::int64_t longest_strip = reduces ? 16 * sum_length : 16 * 4096;
+  static constexpr std::int64_t longest_strip = reduces ? 32 * sum_length : 32 * 2048;
   /// Folds another thread's partial results into ours.
   static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }
   static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }
