@@ -36,8 +36,9 @@ TEST_CASE("sums: strips are put with a stride, converted, added") {
 TEST_CASE("sums: gradients of broadcast operands, large and small, on one thread and two") {
   for (int threads : {1, 2}) {
     cpu::set_num_threads(threads);
-    for (const auto& [m, n] :
+    for (const auto& shape :
          {std::pair<std::int64_t, std::int64_t>{3, 5}, {700, 300}, {5, 40000}, {60000, 3}, {2000, 33}}) {
+      const std::int64_t m = shape.first, n = shape.second;  // clang 14 captures no bindings
       CAPTURE(threads);
       CAPTURE(m);
       CAPTURE(n);
