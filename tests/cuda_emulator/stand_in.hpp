@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// For tests of device/cuda: puts the stand-in for libcuda and libnvrtc in their places, before kiln opens them.
+// For tests of device/cuda: puts the stand-in for libcuda, libnvrtc and libcublasLt in their places, before kiln opens
+// them.
 //
 //   const auto& device = emulate::stand_in();        // first thing in a test case
 //   device.set("fail_launch", 1);                    // the next launch fails
@@ -34,7 +35,7 @@ class stand_in_library {
   void set(const char* name, long long value) const { set_(name, value); }
   /// Ends all faults and errors, counts from 0 again.
   void reset() const { set_("reset", 0); }
-  /// How often a driver function was called since the last reset.
+  /// How often a function of the driver or of cuBLASLt was called since the last reset.
   long long count(const char* function) const { return get_(function); }
   /// Bytes of device memory in use, over all devices.
   long long memory() const { return get_("memory"); }
@@ -59,8 +60,9 @@ inline std::string stand_in_path() {
   if (const char* built = std::getenv("KILN_CUDA_STAND_IN"); built != nullptr && *built != 0) return built;
   const std::string folder = folder_of_emulator();
   std::string sources;
-  for (const char* name : {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_state.hpp", "module.hpp", "block.hpp",
-                           "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp"})
+  for (const char* name : {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp",
+                           "module.hpp", "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp",
+                           "interface.hpp", "../../include/kiln/device/cuda/cublaslt.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
                            std::to_string(std::hash<std::string>{}(sources)) + (KILN_EMULATOR_ASAN ? "_asan" : "") +
@@ -70,19 +72,22 @@ inline std::string stand_in_path() {
   const std::string part = path + "." + std::to_string(::getpid());
   const std::string command = host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder +
                               "../../include' " + (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder +
-                              "stand_in_driver.cpp' '" + folder + "stand_in_nvrtc.cpp' -o '" + part + "' -ldl && mv '" +
-                              part + "' '" + path + "'";
+                              "stand_in_driver.cpp' '" + folder + "stand_in_nvrtc.cpp' '" + folder +
+                              "stand_in_cublaslt.cpp' -o '" + part + "' -ldl && mv '" + part + "' '" + path + "'";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("the stand-in does not compile");
   return path;
 }
 
 }  // namespace detail
 
-/// The stand-in in place of libcuda and libnvrtc, without faults and with all counts at 0.
+/// The stand-in in place of libcuda, libnvrtc and libcublasLt, without faults and with all counts at 0.
 inline const stand_in_library& stand_in() {
   static const stand_in_library& library = *new stand_in_library(detail::stand_in_path());
   ::setenv("KILN_LIBCUDA", library.path().c_str(), 1);
   ::setenv("KILN_LIBNVRTC", library.path().c_str(), 1);
+  ::setenv("KILN_LIBCUBLASLT", library.path().c_str(), 1);
+  // What it compiles is nothing for a disk cache that a real device would read.
+  ::setenv("KILN_CACHE", "0", 0);
   library.reset();
   return library;
 }

@@ -118,20 +118,17 @@ struct state {
     if (start == nullptr) return nullptr;
     std::memset(start, 0xff, bytes);  // NaN, so that a read of what nobody wrote shows
     memory[reinterpret_cast<std::uintptr_t>(start)] = {bytes, context};
-    if (context != nullptr) {
-      emulate::watched_memory::instance().add(start, bytes);
-      context->in_use += bytes;
-    }
+    // Kernels reach pinned memory of the host too.
+    emulate::watched_memory::instance().add(start, bytes);
+    if (context != nullptr) context->in_use += bytes;
     return start;
   }
   bool release(std::uintptr_t start, bool of_device) {
     const auto found = memory.find(start);
     if (found == memory.end() || (found->second.context != nullptr) != of_device) return false;
     void* const block = reinterpret_cast<void*>(start);
-    if (of_device) {
-      emulate::watched_memory::instance().remove(block);
-      found->second.context->in_use -= found->second.bytes;
-    }
+    emulate::watched_memory::instance().remove(block);
+    if (of_device) found->second.context->in_use -= found->second.bytes;
     memory.erase(found);
     ::operator delete (block, std::align_val_t{512});
     return true;
