@@ -17,7 +17,7 @@ order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], [
          ["optim"], ["data", "io"], ["dynamic"]]
 rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = "kiln/tensor/eigen.hpp"
-optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/k.hpp", "kiln/k/", eigen_exchange)  # outside kiln.hpp
+optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/k.hpp", "kiln/k/", eigen_exchange)  # outside kiln.hpp
 include_line = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -44,7 +44,7 @@ def breaches_of_line(header, quote, path, known):
         return
     if path not in known:
         yield f"includes <{path}>, which does not exist"
-    elif path == "kiln/kiln.hpp":
+    elif path == "kiln/kiln.hpp" and header != "kiln/cuda.hpp":
         yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
     elif here and not there and here != "k":
         yield f"includes <{path}>, which is for users: name the headers that are needed"

@@ -10,3 +10,6 @@
 #include <kiln/device/cuda/memory_copy.hpp>
 #include <kiln/device/cuda/memory_pinned.hpp>
 #include <kiln/device/cuda/stream.hpp>
+#include <kiln/kiln.hpp>
+#include <kiln/tensor/cuda.hpp>
+#include <kiln/tensor/cuda_source.hpp>

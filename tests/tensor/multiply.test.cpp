@@ -2,7 +2,6 @@
 // Stacks of matrices: strides read from tensors, batches that broadcast, results summed over batches, blocks finished.
 #include <doctest/doctest.h>
 
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -52,24 +51,4 @@ TEST_CASE("multiply: batches that the result lacks are added up, onto what is th
   detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
                            false);
   CHECK(untouched == 0);
-}
-
-TEST_CASE("multiply: every element of every batch is in one finished block") {
-  const auto a = new_tensor(dtype::float32, {2, 1, 40, 3}), b = new_tensor(dtype::float32, {5, 3, 70}),
-             out = new_tensor(dtype::float32, {2, 5, 40, 70});
-  for (auto* t : {&a, &b}) std::fill_n(static_cast<float*>((*t)->data), count((*t)->sizes), 1.0f);
-  cpu::set_num_threads(1);
-  std::vector<int> times(2 * 5 * 40 * 70, 0);
-  detail::multiply_tensors<float>(
-      *a, *b, *out,
-      {[](void* object, std::int64_t batch, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-         auto& seen = *static_cast<std::vector<int>*>(object);
-         for (std::int64_t r = r0; r < r1; ++r)
-           for (std::int64_t c = c0; c < c1; ++c) ++seen[static_cast<std::size_t>((batch * 40 + r) * 70 + c)];
-       },
-       &times});
-  CHECK(times == std::vector<int>(times.size(), 1));
-  bool right = true;
-  for (std::int64_t i = 0; i < count(out->sizes); ++i) right &= static_cast<float*>(out->data)[i] == 3;
-  CHECK(right);
 }

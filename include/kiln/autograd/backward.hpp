@@ -113,8 +113,9 @@ void backward(const Tensor<T, Device>& loss, backward_options options = {}) {
     throw graph_error(
         message("backward: the loss has shape ", loss.sizes(),
                 ", not one element: reduce it with sum() or mean(), or pass the gradient of each element"));
-  auto one = new_tensor(dtype_of<T>, loss.sizes());
-  *static_cast<T*>(one->data) = static_cast<T>(1.0f);
+  using device = detail::executor<Device>;
+  auto one = device::new_tensor(dtype_of<T>, loss.sizes(), *loss.state()->memory);
+  device::fill(*one, static_cast<T>(1.0f));
   backward(loss, Tensor<T, Device>(std::move(one)), options);
 }
 

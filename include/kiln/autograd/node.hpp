@@ -41,18 +41,15 @@ struct saved_value {
 struct gradient_target {
   ref<tensor_state> tensor;
   bool add = false;
-  explicit gradient_target(gradient_record& record) : add(static_cast<bool>(record.gradient)) {
+  gradient_target(gradient_record& record, const device_functions& device, const storage& near)
+      : add(static_cast<bool>(record.gradient)) {
     if (!add)
-      record.gradient = new_tensor(record.type, record.sizes);
+      record.gradient = device.new_tensor(record.type, record.sizes, near);
     else
       ++record.gradient->memory->version;  // a graph may have been built on the gradient so far
     tensor = record.gradient;
   }
 };
-
-inline void set_zero(tensor_state& t) {
-  std::memset(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type));
-}
 
 template <class E>
 struct gradient_program {
@@ -79,8 +76,7 @@ using product_rule = void (*)(const saved_product&, const tensor_state& gradient
 
 /// The parts of a node whose number depends on the expression.
 struct node_parts {
-  const cpu::compiled* program;
-  void (*run)(cpu::task&);
+  const runnable* gradients;
   int slots;            ///< leaves of the expression; the gradient is slot `slots`, the result `slots + 1`
   saved_value* values;  ///< slots + 2 of them; those not read by the program are empty
   const std::uint64_t* numbers;
@@ -97,7 +93,7 @@ struct node_parts {
 };
 
 /// Gradients of the operands of a product, given its own: dA = dP B^T and dB = A^T dP, summed over broadcast batches.
-template <class T>
+template <class T, class Device>
 void product_gradient(const saved_product& p, const tensor_state& gradient, const ref<gradient_record>& left,
                       const ref<gradient_record>& right) {
   auto stack = [](const dims& sizes, const dims& strides, bool is_left) {
@@ -119,17 +115,19 @@ void product_gradient(const saved_product& p, const tensor_state& gradient, cons
   }
   const T* dp = static_cast<const T*>(gradient.data);
   if (left) {
-    const gradient_target to(*left);
+    const gradient_target to(*left, functions_of<Device>, *gradient.memory);
+    executor<Device>::check_operand(*p.right.memory, *gradient.memory);
     const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, true);
-    multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right.data), out, static_cast<T*>(to.tensor->data),
-                to.add);
+    executor<Device>::template multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right.data), out,
+                                           static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
   }
   if (right) {
-    const gradient_target to(*right);
+    const gradient_target to(*right, functions_of<Device>, *gradient.memory);
+    executor<Device>::check_operand(*p.left.memory, *gradient.memory);
     const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, false);
     // A 1-D right operand is a column: its gradient is written as one, which has the same memory.
-    multiply<T>(transposed(a), static_cast<const T*>(p.left.data), g, dp, out, static_cast<T*>(to.tensor->data),
-                to.add);
+    executor<Device>::template multiply<T>(transposed(a), static_cast<const T*>(p.left.data), g, dp, out,
+                                           static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
   }
 }
 
@@ -143,7 +141,7 @@ struct product_rule_list {
   template <class A, class B>
   constexpr void add(std::type_identity<product<A, B>>) {
     if constexpr (is_floating(dtype_of<typename A::value_type>))
-      rules[static_cast<std::size_t>(n)] = &product_gradient<typename A::value_type>;
+      rules[static_cast<std::size_t>(n)] = &product_gradient<typename A::value_type, typename A::device_type>;
     ++n;
   }
   template <class Op, class... X>
@@ -207,11 +205,10 @@ class expression_node final : public graph_node {
   }
 
   void backward(const ref<tensor_state>& gradient) override {
-    static constexpr const cpu::compiled& program = cpu::compiler<gradient_program<E>>::program;
     std::array<cpu::operand_view, static_cast<std::size_t>(slots) + 2> in;
     std::array<cpu::result_view, static_cast<std::size_t>(slots) + 1> out;
     std::array<ref<tensor_state>, static_cast<std::size_t>(products) + 1> product_gradients;
-    run_gradient({&program, &cpu::run<gradient_program<E>>, slots, values_.data(), numbers_.data(),
+    run_gradient({&runnable_of<gradient_program<E>, typename E::device_type>, slots, values_.data(), numbers_.data(),
                   shared_leaves<E>.leaf.data(), edges_.data(), products_.data(), products, product_rules<E>.data(),
                   sizes_.data(), types_.data(), in.data(), out.data(), product_gradients.data()},
                  how_, gradient);
@@ -247,7 +244,9 @@ void record(const C& c, const evaluation& how, const ref<tensor_state>& out, boo
 }
 
 inline void run_gradient(const node_parts& node, const evaluation& how, const ref<tensor_state>& gradient) {
-  const cpu::compiled& program = *node.program;
+  const cpu::compiled& program = *node.gradients->program;
+  const device_functions& device = *node.gradients->device;
+  const storage& near = *gradient->memory;
   for (int i = 0; i < node.slots + 2; ++i)
     if (node.values[i].memory) node.values[i].check();
   for (int i = 0; i < node.product_count; ++i) {
@@ -269,6 +268,7 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
       in.data = nullptr;
       continue;
     }
+    device.check_operand(*v.memory, near);
     if (i == node.slots + 1) {
       tensor_state t;
       t.sizes = v.sizes, t.strides = v.strides;
@@ -296,9 +296,9 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
         node.product_gradients[product] = gradient;
         continue;
       }
-      node.product_gradients[product] = new_tensor(node.types[r], node.sizes[r]);
+      node.product_gradients[product] = device.new_tensor(node.types[r], node.sizes[r], near);
       if (from < 0) {
-        set_zero(*node.product_gradients[product]);
+        device.set_zero(*node.product_gradients[product]);
         continue;
       }
       const tensor_state& t = *node.product_gradients[product];
@@ -306,9 +306,9 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
       any = true;
       continue;
     }
-    const gradient_target to(*node.inputs[r]);
+    const gradient_target to(*node.inputs[r], device, near);
     if (from < 0) {
-      if (!to.add) set_zero(*to.tensor);
+      if (!to.add) device.set_zero(*to.tensor);
       continue;
     }
     out = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how.domain),
@@ -322,7 +322,7 @@ inline void run_gradient(const node_parts& node, const evaluation& how, const re
                   .in = node.in,
                   .out = node.out,
                   .scalars = node.numbers};
-    node.run(job);
+    node.gradients->run(job, near);
   }
   for (int p = 0; p < node.product_count; ++p) {
     const saved_product& product = node.products[p];

@@ -83,6 +83,8 @@ struct storage {
   std::atomic<std::uint32_t> references{1};
   /// Counts in-place changes, so that a backward pass that needs an old value can tell.
   std::uint32_t version = 0;
+  /// The number of its device, of a kind of which there are several.
+  int device = 0;
   void* data = nullptr;
   std::size_t bytes = 0;
   /// Bytes between this and `data` for what whoever made the block keeps there.

@@ -74,8 +74,29 @@ std::int64_t best_index(const S* p, std::int64_t n) {
   }
 }
 
+// As an expression, on devices whose elements the program cannot read: the first of the positions that hold the best
+// element. One kernel, since both reductions go along one axis.
+template <bool Largest, Leaf X>
+auto best_positions_of(const X& values) {
+  const std::int64_t n = values.sizes()[1];
+  const auto position = arange(std::int64_t{0}, n, 1, values.device());
+  const auto at_best = [&](const auto& best) {
+    // A nan is better than all else, and makes the best one a nan too, which equals nothing.
+    if constexpr (is_floating(dtype_of<typename X::value_type>))
+      return min(where(logical_or(values == best, values != values), position, n), 1);
+    else
+      return min(where(values == best, position, n), 1);
+  };
+  using result = Tensor<std::int64_t, typename X::device_type>;
+  if constexpr (Largest)
+    return result(at_best(max(values, 1, true)));
+  else
+    return result(at_best(min(values, 1, true)));
+}
+
 template <bool Largest, Expression X>
-Tensor<std::int64_t> best_positions(const X& x, const axes& over, bool keepdim, const char* where) {
+Tensor<std::int64_t, typename X::device_type> best_positions(const X& x, const axes& over, bool keepdim,
+                                                             const char* where) {
   using T = typename X::value_type;
   if constexpr (std::same_as<T, bool>) {
     return best_positions<Largest>(cast<std::uint8_t>(x), over, keepdim, where);
@@ -102,13 +123,20 @@ Tensor<std::int64_t> best_positions(const X& x, const axes& over, bool keepdim, 
     if (n == 0)
       throw value_error(message(where, ": shape ", sizes, " has no elements to choose from along ",
                                 mask == every ? "its axes" : "this axis", ": check for an empty tensor first"));
-    auto result = empty<std::int64_t>(reduced_sizes(sizes, mask, keepdim));
-    std::int64_t* to = result.data();
-    const T* from = values.data();
-    cpu::parallel_for(result.numel(), std::max<std::int64_t>(32768 / n, 1), [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = best_index<Largest>(from + i * n, n);
-    });
-    return result;
+    const dims kept = reduced_sizes(sizes, mask, keepdim);
+    if constexpr (!executor<typename X::device_type>::on_host) {
+      const auto rows = values.reshape({mask == every ? 1 : count(kept), n});
+      return best_positions_of<Largest>(rows).reshape(kept);
+    } else {
+      auto result = empty<std::int64_t>(kept);
+      std::int64_t* to = result.data();
+      const T* from = values.data();
+      cpu::parallel_for(result.numel(), std::max<std::int64_t>(32768 / n, 1),
+                        [=](std::int64_t begin, std::int64_t end) {
+                          for (std::int64_t i = begin; i < end; ++i) to[i] = best_index<Largest>(from + i * n, n);
+                        });
+      return result;
+    }
   }
 }
 
@@ -117,12 +145,12 @@ Tensor<std::int64_t> best_positions(const X& x, const axes& over, bool keepdim, 
 /// Where the largest element is: along one axis, or, if none is named, in the row-major order of all. Of equal elements
 /// the first; a nan counts as largest. Throws value_error if there is none or for several axes, index_error.
 template <Expression X>
-Tensor<std::int64_t> argmax(const X& x, axes over = {}, bool keepdim = false) {
+Tensor<std::int64_t, typename X::device_type> argmax(const X& x, axes over = {}, bool keepdim = false) {
   return detail::best_positions<true>(x, over, keepdim, "argmax");
 }
 /// Where the smallest element is, by the same rules; a nan counts as smallest.
 template <Expression X>
-Tensor<std::int64_t> argmin(const X& x, axes over = {}, bool keepdim = false) {
+Tensor<std::int64_t, typename X::device_type> argmin(const X& x, axes over = {}, bool keepdim = false) {
   return detail::best_positions<false>(x, over, keepdim, "argmin");
 }
 

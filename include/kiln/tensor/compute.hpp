@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/ops/arithmetic.hpp>
 #include <kiln/tensor/evaluate.hpp>
 
 namespace kiln::detail {
@@ -41,6 +42,22 @@ bool any_history(const C& c) {
       if (c.product_left[k]) any |= c.product_left[k]->history || c.product_right[k]->history;
   }
   return any;
+}
+
+// The leaf that is added to a product: a bias, if its shape is one.
+template <class E>
+inline constexpr int added_leaf = -1;
+template <class A, class B, Leaf X>
+inline constexpr int added_leaf<node<add_op, product<A, B>, X>> = 1;
+template <class A, class B, Leaf X>
+inline constexpr int added_leaf<node<add_op, X, product<A, B>>> = 0;
+
+/// Memory of an operand: the result goes to the same device.
+template <class E, class C>
+const storage* first_memory(const C& c) {
+  if constexpr (census<E>::products > 0)
+    if (!c.leaf[0]) return c.product_left[0]->memory.get();
+  return c.leaf[0]->memory.get();
 }
 
 /// Applies the kernel of E to blocks of a product as they are finished: `values` holds the product, `out` gets the
@@ -128,6 +145,7 @@ inline constexpr std::int64_t block_bytes = 32768;
 /// `out`. Returns true if that has been done.
 template <class E, class C, class Held>
 bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_state>& out, bool recorded) {
+  using device = executor<typename E::device_type>;
   int n = 0;
   for (int i = 0; i < census<E>::leaves; ++i) {
     const std::size_t k = static_cast<std::size_t>(i);
@@ -138,11 +156,15 @@ bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_
     // The result's own memory holds the product until it is overwritten in place, unless a backward pass wants both.
     const bool apart =
         !same || census<E>::products > 1 || census<E>::rows > 0 || (!is_product<E> && recorded && gradient_reads<E>(i));
-    ref<tensor_state> p = apart ? new_tensor(a.type, sizes) : out;
+    ref<tensor_state> p = apart ? device::new_tensor(a.type, sizes, *out->memory) : out;
     c.leaf[k] = p.get();
     held[static_cast<std::size_t>(n++)] = p;
     bool finished = is_product<E>;
-    if constexpr (!is_product<E> && census<E>::products == 1 && census<E>::rows == 0) {
+    if constexpr (!device::on_host && added_leaf<E> >= 0)
+      if (!apart && device::template multiply_add<typename E::value_type>(
+                        a, b, *c.leaf[static_cast<std::size_t>(added_leaf<E>)], *out))
+        return true;
+    if constexpr (device::on_host && !is_product<E> && census<E>::products == 1 && census<E>::rows == 0) {
       if (sizes == how.domain && a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
           count(sizes) * static_cast<std::int64_t>(size_of(a.type)) > block_bytes) {
         block_epilogue<E> epilogue(c, how.domain, *out);
@@ -210,8 +232,11 @@ ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
       if constexpr (census<E>::rows > 0 && !always_fits<E>) return compute(row_split::apart(e), std::move(reuse));
     }
     const dims sizes = result_sizes(e, how);
-    ref<tensor_state> out =
-        reuse && reuse->sizes == sizes ? std::move(reuse) : new_tensor(dtype_of<typename E::value_type>, sizes);
+    const storage& near = *first_memory<E>(c);
+    using device = executor<typename E::device_type>;
+    ref<tensor_state> out = reuse && reuse->sizes == sizes && device::same_device(*reuse->memory, near)
+                                ? std::move(reuse)
+                                : device::new_tensor(dtype_of<typename E::value_type>, sizes, near);
     out->history = nullptr;
     run_into(e, how, c, out, is_floating(out->type) && grad_enabled() && any_history<E>(c));
     return out;

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include <kiln/expr/shape.hpp>
-#include <kiln/tensor/tensor.hpp>
+#include <kiln/tensor/transfer.hpp>
 
 namespace kiln {
 
@@ -58,21 +58,6 @@ T number_as(V value, const char* where) {
   }
 }
 
-/// Sets n contiguous elements.
-template <Element T>
-void fill_elements(T* to, std::int64_t n, T value) {
-  constexpr std::int64_t block = 4096 / static_cast<std::int64_t>(sizeof(T));
-  // The first block is set element by element and copied from cache to the others, at the speed of memory.
-  const std::int64_t first = std::min(n, block);
-  std::fill_n(to, first, value);
-  if (n > first)
-    cpu::parallel_for(n - first, 64 * block, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = first + begin; i < first + end; i += block)
-        std::memcpy(static_cast<void*>(to + i), to,
-                    static_cast<std::size_t>(std::min(block, first + end - i)) * sizeof(T));
-    });
-}
-
 /// Sets element i to f(i), on several threads where that pays.
 template <Element T, class F>
 void generate_elements(T* to, std::int64_t n, F f) {
@@ -83,38 +68,39 @@ void generate_elements(T* to, std::int64_t n, F f) {
 
 }  // namespace detail
 
-/// A tensor whose elements are whatever was in memory. Throws shape_error for a negative size, memory_error.
-template <Element T = float>
-Tensor<T> empty(const dims& sizes) {
-  return Tensor<T>(new_tensor(dtype_of<T>, sizes));
+/// A tensor whose elements are whatever was in memory: `empty<float>({2, 3})`, `empty<float, Cuda>({2, 3})`, on the
+/// second GPU `empty<float>({2, 3}, Cuda{1})`. Throws shape_error for a negative size, memory_error, device_error.
+template <Element T = float, class Device = Cpu>
+Tensor<T, Device> empty(const dims& sizes, Device where = {}) {
+  return Tensor<T, Device>(detail::executor<Device>::new_tensor(dtype_of<T>, sizes, where));
 }
 /// Every element is `value`. Without a type given: bool, int64 or float32, by the kind of number. Throws shape_error
 /// for a negative size, value_error if the type cannot hold the value.
-template <class T = void, Number V>
-auto full(const dims& sizes, V value) {
+template <class T = void, class Device = Cpu, Number V>
+auto full(const dims& sizes, V value, Device where = {}) {
   using E = detail::created_t<T, V>;
   const E element = detail::number_as<E>(value, "full");
-  auto result = empty<E>(sizes);
-  detail::fill_elements(result.data(), result.numel(), element);
+  auto result = empty<E, Device>(sizes, where);
+  detail::executor<Device>::fill(*result.state(), element);
   return result;
 }
-template <Element T = float>
-Tensor<T> zeros(const dims& sizes) {
-  return full<T>(sizes, 0);
+template <Element T = float, class Device = Cpu>
+Tensor<T, Device> zeros(const dims& sizes, Device where = {}) {
+  return full<T, Device>(sizes, 0, where);
 }
-template <Element T = float>
-Tensor<T> ones(const dims& sizes) {
-  return full<T>(sizes, 1);
+template <Element T = float, class Device = Cpu>
+Tensor<T, Device> ones(const dims& sizes, Device where = {}) {
+  return full<T, Device>(sizes, 1, where);
 }
 
-/// Shape and element type as those of x, which is not evaluated.
+/// Shape, element type and device as those of x, which is not evaluated.
 template <Expression X>
 auto empty_like(const X& x) {
-  return empty<typename X::value_type>(shape_of(x));
+  return empty<typename X::value_type, typename X::device_type>(shape_of(x), detail::device_of(x));
 }
 template <Expression X, Number V>
 auto full_like(const X& x, V value) {
-  return full<typename X::value_type>(shape_of(x), value);
+  return full<typename X::value_type, typename X::device_type>(shape_of(x), value, detail::device_of(x));
 }
 template <Expression X>
 auto zeros_like(const X& x) {
@@ -126,18 +112,18 @@ auto ones_like(const X& x) {
 }
 
 /// Ones on the diagonal, zeros beside it; `columns` of -1 means square. Throws shape_error for a negative size.
-template <Element T = float>
-Tensor<T> eye(std::int64_t rows, std::int64_t columns = -1) {
+template <Element T = float, class Device = Cpu>
+Tensor<T, Device> eye(std::int64_t rows, std::int64_t columns = -1, Device where = {}) {
   if (columns == -1) columns = rows;
   auto result = zeros<T>({rows, columns});
   for (std::int64_t i = 0; i < std::min(rows, columns); ++i) result.data()[i * (columns + 1)] = T(1);
-  return result;
+  return result.to(where);
 }
 
 /// start, start + step, ... before end: ceil((end - start) / step) elements, none if that is negative. Without a type
 /// given: int64 for integers, else float32. Throws value_error for a step of 0 or values that the type cannot hold.
-template <class T = void, Number A, Number B, Number S = int>
-auto arange(A start, B end, S step = 1) {
+template <class T = void, class Device = Cpu, Number A, Number B, Number S = int>
+auto arange(A start, B end, S step = 1, Device where = {}) {
   using E = detail::created_t<T, A, B, S>;
   static_assert(!std::same_as<E, bool>, "kiln: arange makes no bools: name a number type, arange<float>(...)");
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<S>) {
@@ -157,7 +143,7 @@ auto arange(A start, B end, S step = 1) {
     }
     detail::generate_elements(result.data(), static_cast<std::int64_t>(n),
                               [&](std::int64_t i) { return static_cast<E>(static_cast<compute_t<E>>(at(i))); });
-    return result;
+    return result.to(where);
   } else {
     const double a = static_cast<double>(start), b = static_cast<double>(end), s = static_cast<double>(step);
     const double n = std::max(std::ceil((b - a) / s), 0.0);
@@ -175,19 +161,20 @@ auto arange(A start, B end, S step = 1) {
     detail::generate_elements(result.data(), elements, [=](std::int64_t i) {
       return static_cast<E>(static_cast<compute_t<E>>(a + static_cast<double>(i) * s));
     });
-    return result;
+    return result.to(where);
   }
 }
 /// 0, 1, ... before end.
-template <class T = void, Number B>
-auto arange(B end) {
-  return arange<T>(B(0), end, B(1));
+template <class T = void, class Device = Cpu, Number B>
+  requires detail::HasExecutor<Device>
+auto arange(B end, Device where = {}) {
+  return arange<T, Device>(B(0), end, B(1), where);
 }
 
 /// `steps` numbers from start to end, both included, at equal distances. Throws value_error for a negative number of
 /// them, or numbers that an integer type cannot hold.
-template <Element T = float, Number A, Number B>
-Tensor<T> linspace(A start, B end, std::int64_t steps) {
+template <Element T = float, class Device = Cpu, Number A, Number B>
+Tensor<T, Device> linspace(A start, B end, std::int64_t steps, Device where = {}) {
   if (steps < 0) throw value_error(message("linspace: ", steps, " steps: use 0 or more"));
   const double a = static_cast<double>(start), b = static_cast<double>(end);
   detail::number_as<T>(a, "linspace");
@@ -200,7 +187,7 @@ Tensor<T> linspace(A start, B end, std::int64_t steps) {
         i < (steps + 1) / 2 ? a + static_cast<double>(i) * step : b - static_cast<double>(steps - 1 - i) * step;
     return static_cast<T>(static_cast<compute_t<T>>(v));
   });
-  return result;
+  return result.to(where);
 }
 
 namespace detail {
@@ -283,11 +270,14 @@ auto tensor(const R& values) {
   return result;
 }
 
-/// A tensor that looks at memory it does not own, `strides` elements apart along each axis. The memory must outlive it
-/// and everything that shares its elements; `keep_alive` is held until then. Throws shape_error for negative sizes.
-template <Element T>
-Tensor<T> from_blob(T* data, const dims& sizes, const dims& strides, std::shared_ptr<void> keep_alive = nullptr) {
+/// A tensor that looks at memory it does not own, `strides` elements apart along each axis: of the host, or with
+/// from_blob<Cuda> of a GPU. The memory must outlive it and everything that shares its elements; `keep_alive` is held
+/// until then. Throws shape_error for negative sizes, device_error for memory that is not the device's.
+template <class Device = Cpu, Element T>
+Tensor<T, Device> from_blob(T* data, const dims& sizes, const dims& strides, std::shared_ptr<void> keep_alive = nullptr,
+                            Device where = {}) {
   const std::int64_t elements = count(sizes);
+  detail::executor<Device>::check_foreign(data, elements, where);
   if (sizes.rank() != strides.rank())
     throw shape_error(message("from_blob: sizes ", sizes, " and strides ", strides, ": give one stride per axis"));
   auto state = new_state(dtype_of<T>, sizes, strides);
@@ -299,14 +289,15 @@ Tensor<T> from_blob(T* data, const dims& sizes, const dims& strides, std::shared
   };
   block->data = data;
   block->bytes = static_cast<std::size_t>(elements) * sizeof(T);
+  if constexpr (!detail::executor<Device>::on_host) block->device = where.index;
   state->memory = ref<storage>::adopt(block);
   state->data = data;
-  return Tensor<T>(std::move(state));
+  return Tensor<T, Device>(std::move(state));
 }
 /// The same with row-major strides.
-template <Element T>
-Tensor<T> from_blob(T* data, const dims& sizes, std::shared_ptr<void> keep_alive = nullptr) {
-  return from_blob(data, sizes, contiguous_strides(sizes), std::move(keep_alive));
+template <class Device = Cpu, Element T>
+Tensor<T, Device> from_blob(T* data, const dims& sizes, std::shared_ptr<void> keep_alive = nullptr, Device where = {}) {
+  return from_blob<Device>(data, sizes, contiguous_strides(sizes), std::move(keep_alive), where);
 }
 
 }  // namespace kiln

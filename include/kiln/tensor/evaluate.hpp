@@ -11,11 +11,9 @@
 #include <utility>
 
 #include <kiln/core/extents.hpp>
-#include <kiln/device/cpu/gemm.hpp>
-#include <kiln/device/cpu/reduce.hpp>
 #include <kiln/expr/flatten.hpp>
 #include <kiln/expr/shape.hpp>
-#include <kiln/tensor/multiply.hpp>
+#include <kiln/tensor/executor.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln {
@@ -218,7 +216,7 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
     leaf[i] = nullptr;  // not computed yet
     this->product_left[i] = x.a.state();
     this->product_right[i] = x.b.state();
-    this->multiply[i] = &multiply_tensors<typename product<A, B>::value_type>;
+    this->multiply[i] = &multiply_tensors<typename product<A, B>::value_type, typename product<A, B>::device_type>;
   }
   template <class Op, class A>
   void add(const row_node<Op, A>& x) {
@@ -291,10 +289,12 @@ constexpr dims result_sizes(const E& e, const evaluation& how) {
 template <class E, class C>
 void run_kernel(const C& c, const evaluation& how, tensor_state& out) {
   constexpr int leaves = census<E>::leaves;
-  static constexpr const cpu::compiled& program = cpu::compiler<value_program<E>>::program;
+  using device = executor<typename E::device_type>;
+  static constexpr const cpu::compiled& program = device::template program<value_program<E>>();
   std::array<cpu::operand_view, static_cast<std::size_t>(leaves) + 1> in;
   for (int i = 0; i < program.slots; ++i) {
     const tensor_state& leaf = *c.leaf[static_cast<std::size_t>(i)];
+    device::check_operand(*leaf.memory, *out.memory);
     in[static_cast<std::size_t>(i)] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain),
                                        size_of(leaf.type)};
   }
@@ -308,14 +308,14 @@ void run_kernel(const C& c, const evaluation& how, tensor_state& out) {
                 .in = in.data(),
                 .out = &result,
                 .scalars = c.number.data()};
-  cpu::run<value_program<E>>(job);
+  device::template run<value_program<E>>(job, *out.memory);
 }
 
 /// True if every leaf and the result are contiguous and of one shape (or the leaf is a single number): one call of the
 /// kernel does it all, and nothing needs planning.
 template <class E, class C>
 bool run_at_once(const C& c, const tensor_state& out, std::int64_t total) {
-  if constexpr (census<E>::rows > 0)
+  if constexpr (census<E>::rows > 0 || !executor<typename E::device_type>::on_host)
     return false;
   else {
     static constexpr const cpu::compiled& program = cpu::compiler<value_program<E>>::program;

@@ -24,7 +24,7 @@ struct joined_part {
 
 class join_node final : public graph_node {
  public:
-  join_node(std::vector<joined_part> parts, const cpu::compiled* add) : parts_(std::move(parts)), add_(add) {
+  join_node(std::vector<joined_part> parts, const runnable* add) : parts_(std::move(parts)), add_(add) {
     for (auto& p : parts_) edges_.push_back(p.history);
     inputs = edges_.data();
     input_count = static_cast<int>(edges_.size());
@@ -34,7 +34,7 @@ class join_node final : public graph_node {
       if (!p.history || count(p.sizes) == 0) continue;
       const bool add = static_cast<bool>(p.history->gradient);
       if (!add)
-        p.history->gradient = new_tensor(p.history->type, p.sizes);
+        p.history->gradient = add_->device->new_tensor(p.history->type, p.sizes, *gradient->memory);
       else
         ++p.history->gradient->memory->version;  // a graph may have been built on the gradient so far
       tensor_state& to = *p.history->gradient;
@@ -42,8 +42,8 @@ class join_node final : public graph_node {
       cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
                            gradient->strides, size};
       cpu::result_view out{to.data, to.strides, size, to.type, add};
-      cpu::task job{.program = add_, .domain = p.sizes, .in = &in, .out = &out};
-      cpu::run_map(job);
+      cpu::task job{.program = add_->program, .domain = p.sizes, .in = &in, .out = &out};
+      add_->run(job, *to.memory);
     }
   }
   void release() override {}
@@ -51,12 +51,12 @@ class join_node final : public graph_node {
  private:
   std::vector<joined_part> parts_;
   std::vector<ref<gradient_record>> edges_;
-  const cpu::compiled* add_;
+  const runnable* add_;
 };
 
 /// The parts, which have one type, side by side along an axis.
-inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const cpu::compiled* copy,
-                              const cpu::compiled* add) {
+inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const runnable& copy,
+                              const runnable* add) {
   if (parts.empty()) throw value_error("cat: no tensors to join: give at least one");
   dims sizes = parts[0]->sizes;
   if (sizes.rank() == 0) throw shape_error("cat: a 0-d tensor has no axis to join along: use stack");
@@ -72,7 +72,7 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
     sizes[along] += part->sizes[along];
     recorded |= static_cast<bool>(part->history);
   }
-  const ref<tensor_state> out = new_tensor(parts[0]->type, sizes);
+  const ref<tensor_state> out = copy.device->new_tensor(parts[0]->type, sizes, *parts[0]->memory);
   const std::size_t size = size_of(out->type);
   std::vector<joined_part> places;
   std::int64_t begin = 0;
@@ -84,8 +84,9 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
     cpu::operand_view from{part->data, cpu::broadcast_strides(part->sizes, part->strides, part->sizes), size};
     cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size,
                         out->type, false};
-    cpu::task job{.program = copy, .domain = part->sizes, .in = &from, .out = &to};
-    cpu::run_map(job);
+    copy.device->check_operand(*part->memory, *out->memory);
+    cpu::task job{.program = copy.program, .domain = part->sizes, .in = &from, .out = &to};
+    copy.run(job, *out->memory);
   }
   if (recorded && grad_enabled() && add) {
     out->history = new_record(out->type, sizes);
@@ -96,7 +97,7 @@ inline ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::
 template <Element T, class Device>
 Tensor<T, Device> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis) {
   return Tensor<T, Device>(
-      join(parts, axis, &cpu::compiler<value_program<Tensor<T, Device>>>::program, adding_kernel<T>()));
+      join(parts, axis, runnable_of<value_program<Tensor<T>>, Device>, adding_kernel<T, Device>()));
 }
 
 template <class R>

@@ -109,21 +109,4 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   }
 }
 
-/// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.
-template <class T>
-void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state& out, block_function then) {
-  const matrix_stack left = as_matrices(a, true), right = as_matrices(b, false);
-  matrix_stack result;
-  result.rows = left.rows;
-  result.columns = right.columns;
-  result.row_stride = right.columns;
-  const int batch_axes = out.sizes.rank() - (a.sizes.rank() > 1) - (b.sizes.rank() > 1);
-  for (int i = 0; i < batch_axes; ++i) {
-    result.batch.push_back(out.sizes[i]);
-    result.batch_strides.push_back(out.strides[i]);
-  }
-  multiply<T>(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data), result,
-              static_cast<T*>(out.data), false, then);
-}
-
 }  // namespace kiln::detail

@@ -13,7 +13,7 @@ namespace kiln {
 /// A row of `classes` elements per label, 1 at the label and 0 elsewhere; `classes` of -1 means the largest label plus
 /// one. Throws value_error for a label outside [0, classes).
 template <Element T = std::int64_t, Expression X>
-Tensor<T> one_hot(const X& labels, std::int64_t classes = -1) {
+Tensor<T, typename X::device_type> one_hot(const X& labels, std::int64_t classes = -1) {
   using L = typename X::value_type;
   static_assert(std::is_integral_v<L> && !std::same_as<L, bool>,
                 "kiln: one_hot needs labels of an integer type: cast<int64_t>() them");
@@ -21,23 +21,35 @@ Tensor<T> one_hot(const X& labels, std::int64_t classes = -1) {
   if (!numbers.contiguous_layout()) numbers = numbers.clone();
   if (classes < -1)
     throw value_error(message("one_hot: ", classes, " classes: use 0 or more, or -1 to have them counted"));
-  if (classes == -1) {
-    classes = 0;
-    for (const L label : numbers.span()) classes = std::max(classes, static_cast<std::int64_t>(label) + 1);
+  if constexpr (!detail::executor<typename X::device_type>::on_host) {
+    // The largest and the smallest label are looked at, which waits for the device.
+    const bool any = numbers.numel() > 0;
+    const auto largest = any ? static_cast<std::int64_t>(detail::as_tensor(max(numbers)).item()) : -1;
+    const auto smallest = any ? static_cast<std::int64_t>(detail::as_tensor(min(numbers)).item()) : 0;
+    if (classes == -1) classes = std::max<std::int64_t>(largest, -1) + 1;
+    if (smallest < 0 || largest >= classes)
+      throw value_error(message("one_hot: label ", smallest < 0 ? smallest : largest, " is outside [0, ", classes,
+                                "): check the labels or the number of classes"));
+    return cast<T>(unsqueeze(numbers, -1) == arange<L>(std::int64_t{0}, classes, 1, numbers.device()));
+  } else {
+    if (classes == -1) {
+      classes = 0;
+      for (const L label : numbers.span()) classes = std::max(classes, static_cast<std::int64_t>(label) + 1);
+    }
+    dims sizes = numbers.sizes();
+    sizes.push_back(classes);
+    auto result = zeros<T>(sizes);
+    T* row = result.data();
+    for (const L label : numbers.span()) {
+      const auto at = static_cast<std::int64_t>(label);
+      if (at < 0 || at >= classes)
+        throw value_error(message("one_hot: label ", at, " is outside [0, ", classes,
+                                  "): check the labels or the number of classes"));
+      row[at] = T(1);
+      row += classes;
+    }
+    return result;
   }
-  dims sizes = numbers.sizes();
-  sizes.push_back(classes);
-  auto result = zeros<T>(sizes);
-  T* row = result.data();
-  for (const L label : numbers.span()) {
-    const auto at = static_cast<std::int64_t>(label);
-    if (at < 0 || at >= classes)
-      throw value_error(
-          message("one_hot: label ", at, " is outside [0, ", classes, "): check the labels or the number of classes"));
-    row[at] = T(1);
-    row += classes;
-  }
-  return result;
 }
 
 }  // namespace kiln

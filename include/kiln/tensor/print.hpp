@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include <kiln/tensor/views.hpp>
+#include <kiln/tensor/transfer.hpp>
 
 namespace kiln {
 
@@ -157,7 +157,8 @@ template <Expression X>
 std::string to_string(const X& x) {
   if constexpr (Leaf<X>)
     if (!x.defined()) return "tensor(undefined)";
-  const auto values = detail::as_tensor(x);
+  const auto here = detail::as_tensor(x);
+  const auto values = here.to(Cpu{});
   using T = typename X::value_type;
   constexpr std::string_view prefix = "tensor(";
   constexpr int indent = static_cast<int>(prefix.size());
@@ -175,7 +176,7 @@ std::string to_string(const X& x) {
     if (type != dtype::float32 && type != dtype::int64 && type != dtype::boolean)
       notes.push_back(message("dtype=", name(type)));
   }
-  if (values.needs_grad()) notes.emplace_back("requires_grad=True");
+  if (here.needs_grad()) notes.emplace_back("requires_grad=True");
   return detail::with_notes(std::move(text), notes, indent);
 }
 

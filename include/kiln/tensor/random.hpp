@@ -14,6 +14,25 @@
 namespace kiln {
 
 namespace detail {
+/// Fills n contiguous elements of T on a device with draws of a stream.
+template <class Device>
+struct random_filler;
+template <>
+struct random_filler<Cpu> {
+  template <Element T>
+  static void uniform(const tensor_state& t, const random_stream& from) {
+    cpu::fill_uniform(static_cast<T*>(t.data), count(t.sizes), from);
+  }
+  template <Element T>
+  static void normal(const tensor_state& t, const random_stream& from) {
+    cpu::fill_normal(static_cast<T*>(t.data), count(t.sizes), from);
+  }
+  template <Element T>
+  static void integers(const tensor_state& t, const random_stream& from, std::int64_t low, std::uint64_t range) {
+    cpu::fill_integers(static_cast<T*>(t.data), count(t.sizes), from, low, range);
+  }
+};
+
 /// The part of a generator's sequence for n elements that take `words` words of 32 bits each.
 inline random_stream take_words(generator& from, std::int64_t n, int words) {
   return from.take((static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(words) + 3) / 4);
@@ -22,25 +41,28 @@ inline random_stream take_words(generator& from, std::int64_t n, int words) {
 
 /// Uniform numbers in [0, 1), never 1: multiples of 2^-24, of 2^-53 for double, 2^-11 for half, 2^-8 for bfloat16.
 /// Throws shape_error for a negative size.
-template <Element T = float>
-Tensor<T> rand(const dims& sizes, generator& from = default_generator()) {
+template <Element T = float, class Device = Cpu>
+Tensor<T, Device> rand(const dims& sizes, generator& from = default_generator(), Device where = {}) {
   static_assert(is_floating(dtype_of<T>), "kiln: rand makes floating numbers: use randint for integers and bool");
-  auto result = empty<T>(sizes);
-  cpu::fill_uniform(result.data(), result.numel(), detail::take_words(from, result.numel(), cpu::words_of<T>));
+  auto result = empty<T, Device>(sizes, where);
+  const random_stream words = detail::take_words(from, result.numel(), cpu::words_of<T>);
+  detail::random_filler<Device>::template uniform<T>(*result.state(), words);
   return result;
 }
 /// Numbers of the normal distribution with mean 0 and standard deviation 1. Throws shape_error for a negative size.
-template <Element T = float>
-Tensor<T> randn(const dims& sizes, generator& from = default_generator()) {
+template <Element T = float, class Device = Cpu>
+Tensor<T, Device> randn(const dims& sizes, generator& from = default_generator(), Device where = {}) {
   static_assert(is_floating(dtype_of<T>), "kiln: randn makes floating numbers: name a floating type");
-  auto result = empty<T>(sizes);
-  cpu::fill_normal(result.data(), result.numel(), detail::take_words(from, result.numel(), cpu::words_of<T>));
+  auto result = empty<T, Device>(sizes, where);
+  const random_stream words = detail::take_words(from, result.numel(), cpu::words_of<T>);
+  detail::random_filler<Device>::template normal<T>(*result.state(), words);
   return result;
 }
 /// Whole numbers from low to high - 1, each as likely as the others. Throws value_error for an empty range or one that
 /// the type cannot hold, shape_error for a negative size.
-template <Element T = std::int64_t>
-Tensor<T> randint(std::int64_t low, std::int64_t high, const dims& sizes, generator& from = default_generator()) {
+template <Element T = std::int64_t, class Device = Cpu>
+Tensor<T, Device> randint(std::int64_t low, std::int64_t high, const dims& sizes, generator& from = default_generator(),
+                          Device where = {}) {
   if (low >= high)
     throw value_error(
         message("randint: there is no number from ", low, " to below ", high, ": make high larger than low"));
@@ -50,39 +72,42 @@ Tensor<T> randint(std::int64_t low, std::int64_t high, const dims& sizes, genera
   }
   detail::number_as<T>(low, "randint");
   detail::number_as<T>(high - 1, "randint");
-  auto result = empty<T>(sizes);
+  auto result = empty<T, Device>(sizes, where);
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-  cpu::fill_integers(result.data(), result.numel(), detail::take_words(from, result.numel(), 2), low, range);
+  const random_stream words = detail::take_words(from, result.numel(), 2);
+  detail::random_filler<Device>::template integers<T>(*result.state(), words, low, range);
   return result;
 }
 /// Whole numbers from 0 to high - 1.
-template <Element T = std::int64_t>
-Tensor<T> randint(std::int64_t high, const dims& sizes, generator& from = default_generator()) {
-  return randint<T>(0, high, sizes, from);
+template <Element T = std::int64_t, class Device = Cpu>
+Tensor<T, Device> randint(std::int64_t high, const dims& sizes, generator& from = default_generator(),
+                          Device where = {}) {
+  return randint<T, Device>(0, high, sizes, from, where);
 }
 /// 0 to n - 1 in random order (Fisher and Yates), every order as likely as the others. Throws value_error for n < 0.
-inline Tensor<std::int64_t> randperm(std::int64_t n, generator& from = default_generator()) {
+template <class Device = Cpu>
+Tensor<std::int64_t, Device> randperm(std::int64_t n, generator& from = default_generator(), Device where = {}) {
   if (n < 0) throw value_error(message("randperm: ", n, " numbers: use 0 or more"));
   auto result = arange<std::int64_t>(n);
   const random_stream stream = detail::take_words(from, n, 2);
   std::int64_t* at = result.data();
   for (std::int64_t i = n - 1; i > 0; --i)
     std::swap(at[i], at[cpu::scaled_to(stream.bits(static_cast<std::uint64_t>(i)), static_cast<std::uint64_t>(i) + 1)]);
-  return result;
+  return result.to(where);
 }
 
-/// Shape and element type as those of x, which is not evaluated.
+/// Shape, element type and device as those of x, which is not evaluated.
 template <Expression X>
 auto rand_like(const X& x, generator& from = default_generator()) {
-  return rand<typename X::value_type>(shape_of(x), from);
+  return rand<typename X::value_type, typename X::device_type>(shape_of(x), from, detail::device_of(x));
 }
 template <Expression X>
 auto randn_like(const X& x, generator& from = default_generator()) {
-  return randn<typename X::value_type>(shape_of(x), from);
+  return randn<typename X::value_type, typename X::device_type>(shape_of(x), from, detail::device_of(x));
 }
 template <Expression X>
 auto randint_like(const X& x, std::int64_t low, std::int64_t high, generator& from = default_generator()) {
-  return randint<typename X::value_type>(low, high, shape_of(x), from);
+  return randint<typename X::value_type, typename X::device_type>(low, high, shape_of(x), from, detail::device_of(x));
 }
 
 }  // namespace kiln

@@ -17,11 +17,22 @@
 
 namespace kiln {
 
+namespace detail {
+/// Contiguous values copied to a device; themselves if they are there.
+template <class From, class To>
+ref<tensor_state> moved_to(const ref<tensor_state>& values, To where) {
+  if constexpr (std::same_as<From, To>)
+    if (executor<From>::on_host || executor<From>::device_of(*values->memory) == where) return values;
+  if constexpr (!std::same_as<From, To> || !executor<From>::on_host) return transfer<From, To>::copy(*values, where);
+}
+}  // namespace detail
+
 template <Element T, class Device = Cpu, class Extents = dynamic>
 class Tensor {
   static_assert(std::same_as<Extents, dynamic>,
                 "kiln: only dynamic extents work in this version: leave the third parameter out");
-  static_assert(std::same_as<Device, Cpu>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
+  static_assert(detail::HasExecutor<Device>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
+  static constexpr bool on_host = detail::executor<Device>::on_host;
 
  public:
   using operand = void;
@@ -32,12 +43,15 @@ class Tensor {
   /// A handle without a tensor; assign one before use.
   Tensor() = default;
   /// A 0-d tensor.
-  explicit Tensor(T value) : state_(new_tensor(dtype_of<T>, {})) { *data() = value; }
+  explicit Tensor(T value) : state_(detail::executor<Device>::new_tensor(dtype_of<T>, {}, Device{})) {
+    detail::executor<Device>::fill(*state_, value);
+  }
   /// From nested lists: `Tensor<float> a{{1, 2}, {3, 4}}`. Throws shape_error if the lists differ in length.
   Tensor(std::initializer_list<nested_list<T>> parts) {
     const nested_list<T> list(parts);
-    state_ = new_tensor(dtype_of<T>, list.sizes);
-    std::copy(list.values.begin(), list.values.end(), data());
+    ref<tensor_state> values = new_tensor(dtype_of<T>, list.sizes);
+    std::copy(list.values.begin(), list.values.end(), static_cast<T*>(values->data));
+    state_ = detail::moved_to<Cpu>(values, Device{});
   }
   /// Runs the expression. Throws shape_error where operands do not fit, memory_error.
   template <Expression E>
@@ -94,25 +108,29 @@ class Tensor {
   bool contiguous_layout() const { return is_contiguous(*state()); }
   static constexpr kiln::dtype dtype() { return dtype_of<T>; }
 
-  /// The first element; the others lie at multiples of strides(). Writing through it is not tracked.
+  /// The first element; the others lie at multiples of strides(). Writing through it is not tracked. On a device other
+  /// than Cpu it is an address of that device's memory.
   T* data() const { return static_cast<T*>(state()->data); }
   /// The elements of a contiguous tensor. Throws shape_error for another layout.
   std::span<T> span() const {
+    static_assert(on_host, "kiln: span() reads the host's memory: move the tensor there with .to<Cpu>()");
     if (!contiguous_layout())
       throw shape_error(message("span: a tensor of shape ", sizes(), " with strides ", strides(),
                                 " is not contiguous: clone() it first"));
     return {data(), static_cast<std::size_t>(numel())};
   }
-  /// The value of a tensor with one element. Throws shape_error for another number of elements.
+  /// The value of a tensor with one element; of another device, after all its work so far. Throws shape_error for
+  /// another number of elements.
   T item() const {
     if (numel() != 1)
       throw shape_error(message("item: a tensor of shape ", sizes(), " has ", numel(),
                                 " elements, not one: reduce or index it first"));
-    return *data();
+    return detail::executor<Device>::template read<T>(*state());
   }
-  /// One element, by one index per axis; negative ones count from the end. Throws index_error.
+  /// One element, by one index per axis; negative ones count from the end. Of another device, a copy of it. Throws
+  /// index_error.
   template <std::convertible_to<std::int64_t>... I>
-  T& operator()(I... index) const {
+  std::conditional_t<on_host, T&, T> operator()(I... index) const {
     const std::array<std::int64_t, sizeof...(I)> at{static_cast<std::int64_t>(index)...};
     if (static_cast<int>(sizeof...(I)) != dim())
       throw index_error(
@@ -125,7 +143,10 @@ class Tensor {
             message("element: index ", k, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", sizes()));
       offset += (k < 0 ? k + n : k) * strides()[i];
     }
-    return data()[offset];
+    if constexpr (on_host)
+      return data()[offset];
+    else
+      return detail::executor<Device>::template read<T>(*state(), offset);
   }
 
   // Views of the same elements; defined and described in views.hpp.
@@ -143,6 +164,11 @@ class Tensor {
                std::int64_t step = 1) const;
   Tensor narrow(std::int64_t axis, std::int64_t begin, std::int64_t length) const;
   Tensor select(std::int64_t axis, std::int64_t index) const;
+
+  // Defined and described in transfer.hpp.
+  template <class To>
+  Tensor<T, To> to(To where = {}) const;
+  Device device() const { return detail::executor<Device>::device_of(*state()->memory); }
 
   /// A copy with memory of its own, contiguous; gradients flow through it.
   Tensor clone() const { return Tensor(apply<clone_op>(*this)); }

@@ -33,20 +33,20 @@ struct adding_program {
   static constexpr bool row_root = false;
   static constexpr std::array<dtype, 1> stores{compute_type(dtype_of<T>)};
 };
-template <Element T>
-constexpr const cpu::compiled* adding_kernel() {
+template <Element T, class Device>
+constexpr const runnable* adding_kernel() {
   if constexpr (!is_floating(dtype_of<T>))
     return nullptr;
   else if constexpr (compute_type(dtype_of<T>) == dtype_of<T>)
-    return &cpu::compiler<value_program<Tensor<T>>>::program;
+    return &runnable_of<value_program<Tensor<T>>, Device>;
   else
-    return &cpu::compiler<adding_program<T>>::program;
+    return &runnable_of<adding_program<T>, Device>;
 }
 
 /// Adds the gradient of a view to that of its base: `where` is the view of a contiguous tensor of the base's sizes.
 class view_node final : public graph_node {
  public:
-  view_node(const tensor_state& base, const layout& where, const cpu::compiled* add)
+  view_node(const tensor_state& base, const layout& where, const runnable* add)
       : where_(where), add_(add), base_(base.history), memory_(base.memory), version_(base.memory->version) {
     inputs = &base_;
     input_count = 1;
@@ -69,11 +69,11 @@ class view_node final : public graph_node {
     }
     bool add = true;
     if (!base_->gradient) {
-      base_->gradient = new_tensor(base_->type, base_->sizes);
+      base_->gradient = add_->device->new_tensor(base_->type, base_->sizes, *gradient->memory);
       if (all)
         add = false;
       else
-        std::memset(base_->gradient->data, 0, static_cast<std::size_t>(count(base_->sizes)) * size_of(base_->type));
+        add_->device->set_zero(*base_->gradient);
     }
     if (count(where_.sizes) == 0) return;
     tensor_state& to = *base_->gradient;
@@ -81,15 +81,15 @@ class view_node final : public graph_node {
     cpu::operand_view in{gradient->data, gradient->strides, size_of(gradient->type)};
     cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)),
                          where_.strides, size_of(to.type), to.type, add};
-    cpu::task job{.program = add_, .domain = where_.sizes, .in = &in, .out = &out};
-    cpu::run_map(job);
+    cpu::task job{.program = add_->program, .domain = where_.sizes, .in = &in, .out = &out};
+    add_->run(job, *to.memory);
   }
   // There is nothing to free: like PyTorch's, views can be walked again.
   void release() override {}
 
  private:
   layout where_;
-  const cpu::compiled* add_;
+  const runnable* add_;
   ref<gradient_record> base_;
   ref<storage> memory_;
   std::uint32_t version_;
@@ -97,7 +97,7 @@ class view_node final : public graph_node {
 
 /// A view of `base`: `change` takes the base's layout to the view's.
 template <class Change>
-ref<tensor_state> make_view(const ref<tensor_state>& base, const cpu::compiled* add, const Change& change) {
+ref<tensor_state> make_view(const ref<tensor_state>& base, const runnable* add, const Change& change) {
   const layout l = change(layout{base->sizes, base->strides, 0});
   auto view = new_state(base->type, l.sizes, l.strides);
   view->data = static_cast<char*>(base->data) + l.offset * static_cast<std::int64_t>(size_of(base->type));
@@ -113,7 +113,8 @@ ref<tensor_state> make_view(const ref<tensor_state>& base, const cpu::compiled* 
 template <Expression X, class Change>
 auto view_through(const X& x, const Change& change) {
   const auto base = as_tensor(x);
-  return std::remove_const_t<decltype(base)>(make_view(base.state(), adding_kernel<typename X::value_type>(), change));
+  return std::remove_const_t<decltype(base)>(
+      make_view(base.state(), adding_kernel<typename X::value_type, typename X::device_type>(), change));
 }
 
 }  // namespace detail

@@ -14,6 +14,7 @@ namespace kiln {
 /// The processor that runs the program.
 struct Cpu {
   static constexpr const char* name = "cpu";
+  friend constexpr bool operator==(Cpu, Cpu) = default;
 };
 
 namespace cpu {

@@ -246,6 +246,7 @@ inline ref<storage> new_storage(std::size_t bytes, const stream& where) {
   auto* made = new storage;
   made->data = reinterpret_cast<void*>(block->start);
   made->bytes = bytes;
+  made->device = where.device().index;
   made->release = &detail::release_storage;
   made->owner = block;
   return ref<storage>::adopt(made);
@@ -258,7 +259,7 @@ inline ref<storage> new_storage(std::size_t bytes, Cuda device = {}) {
 
 /// The device that memory of new_storage() is on.
 inline Cuda device_of(const storage& memory) {
-  return detail::block_of(memory)->home->device;
+  return {memory.device};
 }
 
 /// Says that a stream other than the one it was made for uses memory of new_storage(): it is not handed out again

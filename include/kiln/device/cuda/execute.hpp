@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+// Runs a task on a GPU. Planning, printing and compiling happen when an expression meets a layout for the first time;
+// after that its launches are ready, and only addresses and numbers are put in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <kiln/device/cuda/fault.hpp>
+#include <kiln/device/cuda/kernels.hpp>
+#include <kiln/device/cuda/memory.hpp>
+#include <kiln/device/cuda/memory_copy.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+/// One argument of a launch: a value, or where to take it from.
+struct argument {
+  enum class origin : std::uint8_t { value, leaf, result, scratch, number } from = origin::value;
+  std::int16_t index = 0;
+  dtype type = dtype::int64;  ///< of a number
+  std::uint64_t value = 0;    ///< or the offset in scratch memory
+};
+
+struct ready_launch {
+  std::shared_ptr<const loaded_kernel> kernel;
+  launch_size size;
+  std::vector<argument> arguments;
+};
+
+/// Scratch memory while a task is planned: addresses that no memory has, so that they are found again.
+inline constexpr std::uint64_t scratch_base = std::uint64_t{1} << 62;
+
+/// What a plan depends on besides the tape.
+struct layout_facts {
+  Cuda device;
+  dims domain;
+  std::uint32_t reduced_axes = 0;
+  std::vector<dims> strides;         ///< leaves that are used, then results
+  std::vector<std::uint8_t> offset;  ///< of each: its address within 16 bytes, the widest access
+  std::vector<std::uint8_t> state;   ///< of each: whether it is there, added to, and its type
+  std::vector<reach> extent;         ///< of each: bytes that it reaches, from its address on
+  std::vector<std::uint8_t> meets;   ///< per pair: 1 if they overlap, 2 if they begin at one address
+};
+
+inline std::uint8_t state_of(const leaf_view& x) {
+  return static_cast<std::uint8_t>(x.used ? 1 : 0);
+}
+inline std::uint8_t state_of(const result_view& y) {
+  return static_cast<std::uint8_t>((y.data ? 1 : 0) + (y.add ? 2 : 0) + 4 * static_cast<int>(y.type));
+}
+inline std::uint8_t offset_of(const void* data) {
+  return static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(data) % 16);
+}
+inline std::uint8_t meeting(const reach& a, const void* at, const reach& b, const void* bt) {
+  const auto x = reinterpret_cast<std::intptr_t>(at), y = reinterpret_cast<std::intptr_t>(bt);
+  return static_cast<std::uint8_t>((x == y ? 2 : 0) + (x + a.low < y + b.high && y + b.low < x + a.high ? 1 : 0));
+}
+
+/// Calls f(data, strides, state, element size) for every leaf and result.
+template <class F>
+void each_place(const task& job, F f) {
+  for (const leaf_view& x : job.leaves) f(x.data, x.strides, state_of(x), size_of(x.type));
+  for (const result_view& y : job.results) f(y.data, y.strides, state_of(y), size_of(y.type));
+}
+
+inline layout_facts facts_of(const task& job, Cuda device) {
+  layout_facts f;
+  f.device = device;
+  f.domain = job.domain;
+  f.reduced_axes = job.reduced_axes;
+  std::vector<const void*> at;
+  each_place(job, [&](const void* data, const dims& strides, std::uint8_t state, std::size_t size) {
+    f.strides.push_back(strides);
+    f.offset.push_back(offset_of(data));
+    f.state.push_back(state);
+    f.extent.push_back(reach_of(nullptr, strides, job.domain, size));
+    at.push_back(data);
+  });
+  for (std::size_t i = 0; i < at.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (f.state[i] % 2 != 0 && f.state[k] % 2 != 0)
+        f.meets.push_back(meeting(f.extent[i], at[i], f.extent[k], at[k]));
+  return f;
+}
+
+/// Whether facts_of(job, device) would be `f`, without making it.
+inline bool has_facts(const layout_facts& f, const task& job, Cuda device) {
+  if (!(f.device == device) || f.reduced_axes != job.reduced_axes || !(f.domain == job.domain)) return false;
+  constexpr std::size_t most = 128;
+  std::array<const void*, most> at;
+  std::size_t n = 0;
+  bool same = true;
+  each_place(job, [&](const void* data, const dims& strides, std::uint8_t state, std::size_t) {
+    if (!same) return;
+    same = f.state[n] == state && (state % 2 == 0 || (f.offset[n] == offset_of(data) && f.strides[n] == strides));
+    at[n++] = data;
+  });
+  if (!same) return false;
+  std::size_t pair = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (f.state[i] % 2 != 0 && f.state[k] % 2 != 0)
+        if (f.meets[pair++] != meeting(f.extent[i], at[i], f.extent[k], at[k])) return false;
+  return true;
+}
+
+/// The launches that do one task in one layout.
+struct ready_task {
+  layout_facts facts;
+  std::vector<ready_launch> launches;
+  std::size_t scratch_bytes = 0;
+};
+
+inline argument argument_for(const parameter& x, std::uint64_t value, const task& job) {
+  using origin = argument::origin;
+  switch (x.kind) {
+    case parameter_kind::number:
+      return {origin::number, x.index, x.type, 0};
+    case parameter_kind::leaf:
+    case parameter_kind::result:
+    case parameter_kind::scratch:
+      break;
+    default:
+      return {origin::value, 0, dtype::int64, value};
+  }
+  if (value >= scratch_base) return {origin::scratch, 0, dtype::int64, value - scratch_base};
+  const auto is = [value](const void* data) { return reinterpret_cast<std::uintptr_t>(data) == value; };
+  for (std::size_t i = 0; i < job.leaves.size(); ++i)
+    if (job.leaves[i].used && is(job.leaves[i].data))
+      return {origin::leaf, static_cast<std::int16_t>(i), dtype::int64, 0};
+  for (std::size_t r = 0; r < job.results.size(); ++r)
+    if (job.results[r].data && is(job.results[r].data))
+      return {origin::result, static_cast<std::int16_t>(r), dtype::int64, 0};
+  return {origin::value, 0, dtype::int64, value};
+}
+
+inline device_shape shape_of(Cuda device) {
+  const device_properties& p = properties(device);
+  return {.processors = p.multiprocessors, .blocks_on_each = std::max(1, p.threads_per_multiprocessor / 256)};
+}
+
+inline std::shared_ptr<const ready_task> make_ready(const task& job, Cuda device) {
+  auto made = std::make_shared<ready_task>();
+  made->facts = facts_of(job, device);
+  const scratch_memory scratch = [&](std::size_t bytes) {
+    const std::uint64_t at = scratch_base + made->scratch_bytes;
+    made->scratch_bytes += (bytes + 255) / 256 * 256;
+    return reinterpret_cast<void*>(at);
+  };
+  for (const launch& each : schedule(job, shape_of(device), scratch)) {
+    ready_launch next{.kernel = kernel_of(each, device), .size = {}, .arguments = {}};
+    next.size.grid_x = static_cast<unsigned>(each.blocks);
+    next.size.block_x = static_cast<unsigned>(each.how.threads);
+    const std::vector<parameter>& parameters = next.kernel->parameters;
+    // Addresses of pinned memory are the same for host and device.
+    bool faults = false;
+    for (const parameter& x : parameters) faults |= x.kind == parameter_kind::fault;
+    const std::uint64_t fault = faults ? reinterpret_cast<std::uintptr_t>(fault_word(device)) : 0;
+    const std::vector<std::uint64_t> values =
+        arguments_of({.text = {}, .name = {}, .parameters = parameters}, each.how, each.job, each.scratch, fault);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      next.arguments.push_back(argument_for(parameters[i], values[i], job));
+    if (values.size() * 8 > 4096 && driver().version < 12010)
+      throw device_error(message("launch of ", next.kernel->function.name(), ": its ", values.size(),
+                                 " parameters need a driver of CUDA 12.1 or newer: evaluate a part of the expression "
+                                 "into a Tensor first"));
+    made->launches.push_back(std::move(next));
+  }
+  return made;
+}
+
+inline void run_ready(const ready_task& ready, const task& job, Cuda device) {
+  const stream& where = current_stream(device);
+  // Freed at the end of this call, used by the launches after it: the next owner's work comes later in the stream.
+  const ref<storage> scratch = ready.scratch_bytes > 0 ? new_storage(ready.scratch_bytes, where) : nullptr;
+  const std::uint64_t scratch_at = scratch ? reinterpret_cast<std::uintptr_t>(scratch->data) : 0;
+  static thread_local std::vector<std::uint64_t> values;
+  static thread_local std::vector<void*> places;
+  for (const ready_launch& each : ready.launches) {
+    values.clear();
+    places.clear();
+    for (const argument& a : each.arguments) {
+      const std::size_t k = static_cast<std::size_t>(a.index);
+      switch (a.from) {
+        case argument::origin::value:
+          values.push_back(a.value);
+          break;
+        case argument::origin::leaf:
+          values.push_back(reinterpret_cast<std::uintptr_t>(job.leaves[k].data));
+          break;
+        case argument::origin::result:
+          values.push_back(reinterpret_cast<std::uintptr_t>(job.results[k].data));
+          break;
+        case argument::origin::scratch:
+          values.push_back(scratch_at + a.value);
+          break;
+        case argument::origin::number:
+          values.push_back(number_bits(job.numbers[k], a.type));
+          break;
+      }
+    }
+    for (std::uint64_t& v : values) places.push_back(&v);
+    each.kernel->function.launch(each.size, where, places.data());
+  }
+}
+
+}  // namespace detail
+
+/// What one tape has been launched with: ready launches, by layout. One per expression type.
+class launch_table {
+ public:
+  std::shared_ptr<const detail::ready_task> find(const task& job, Cuda device) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& known : entries_)
+      if (detail::has_facts(known->facts, job, device)) return known;
+    return nullptr;
+  }
+  void add(std::shared_ptr<const detail::ready_task> made) {
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() < most)
+      entries_.push_back(std::move(made));
+    else
+      entries_[next_++ % most] = std::move(made);
+  }
+
+ private:
+  /// Programs that meet ever new shapes plan anew each time, and must not collect plans without end.
+  static constexpr std::size_t most = 64;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const detail::ready_task>> entries_;
+  std::size_t next_ = 0;
+};
+
+/// Queues what `job` asks in the current stream of a device. All tasks of one table have the same tape. Throws
+/// value_error for a maximum or minimum of nothing, device_error, memory_error.
+inline void execute(launch_table& table, const task& job, Cuda device) {
+  auto ready = table.find(job, device);
+  if (!ready) {
+    ready = detail::make_ready(job, device);
+    table.add(ready);
+  }
+  detail::run_ready(*ready, job, device);
+}
+
+}  // namespace kiln::cuda

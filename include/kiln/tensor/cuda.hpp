@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// What makes Tensor<T, Cuda> work: the executor of the device Cuda, copies to and from it, and its random numbers. For
+// users it comes with kiln/cuda.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <kiln/device/cuda/print_random.hpp>
+#include <kiln/tensor/cuda_products.hpp>
+#include <kiln/tensor/cuda_run.hpp>
+#include <kiln/tensor/executor.hpp>
+#include <kiln/tensor/random.hpp>
+
+namespace kiln::detail {
+
+/// A tape without leaves whose value is one number: what fills memory.
+template <Element T>
+struct number_program {
+  static constexpr auto tape = finished([](program& out) {
+    const dtype type = compute_type(dtype_of<T>);
+    out.add_result(out.push({.code = opcode::scalar, .type = type, .slot = 0}));
+  });
+  static constexpr bool row_root = false;
+  static constexpr std::array<dtype, 1> stores{dtype_of<T>};
+};
+
+template <>
+struct executor<Cuda> {
+  static constexpr bool on_host = false;
+
+  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, Cuda where = {}) {
+    const std::int64_t elements = count(sizes);
+    ref<tensor_state> made = new_state(type, sizes, contiguous_strides(sizes));
+    made->memory = cuda::new_storage(static_cast<std::size_t>(elements) * size_of(type), where);
+    made->data = made->memory->data;
+    return made;
+  }
+  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, const storage& near) {
+    return new_tensor(type, sizes, device_of(near));
+  }
+  static Cuda device_of(const storage& memory) { return {memory.device}; }
+  static bool same_device(const storage& a, const storage& b) { return a.device == b.device; }
+  static void check_operand(const storage& operand, const storage& result) {
+    if (operand.device != result.device)
+      throw device_error(message("the operands live on Cuda{", operand.device, "} and Cuda{", result.device,
+                                 "}: move one of them with .to(Cuda{", result.device, "})"));
+    cuda::record_use(operand, cuda::current_stream({result.device}));
+  }
+
+  static void set_zero(tensor_state& t) {
+    cuda::fill_bytes(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type), stream_of(*t.memory));
+  }
+  template <Element T>
+  static void fill(tensor_state& t, T value) {
+    std::uint64_t number = cpu::to_bits(static_cast<compute_t<T>>(value));
+    cpu::result_view out{t.data, t.strides, size_of(t.type), t.type, false};
+    cpu::task job{.program = &program<number_program<T>>(), .domain = t.sizes, .out = &out, .scalars = &number};
+    run<number_program<T>>(job, *t.memory);
+  }
+  template <Element T>
+  static T read(const tensor_state& t, std::int64_t offset = 0) {
+    const Cuda device = device_of(*t.memory);
+    const T value = cuda::read_value<T>(static_cast<const T*>(t.data) + offset, stream_of(*t.memory));
+    cuda::check_fault(device);
+    return value;
+  }
+  static void check_foreign(const void* data, std::int64_t elements, Cuda where) {
+    cuda::check_device(where);
+    if (elements > 0 && !cuda::detail::is_device_memory(data))
+      throw device_error(message("from_blob: ", data,
+                                 " is no address of a GPU's memory: look at it with "
+                                 "from_blob<Cpu> and copy it with .to<Cuda>()"));
+  }
+
+  template <class Program>
+  static constexpr const cpu::compiled& program() {
+    return cuda_program<Program>;
+  }
+  template <class Program>
+  static void run(cpu::task& job, const storage& near) {
+    run_on_cuda<Program>(job, device_of(near));
+  }
+  template <class T>
+  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                       const matrix_stack& out, T* out_data, bool accumulate, block_function, const storage& near) {
+    multiply_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate, device_of(near));
+  }
+  /// The product with a bias added to every row, in one call. False, and nothing done, where that cannot be.
+  template <class T>
+  static bool multiply_add(const tensor_state& a, const tensor_state& b, const tensor_state& bias, tensor_state& out) {
+    for (const tensor_state* x : {&a, &b, &bias}) check_operand(*x->memory, *out.memory);
+    return multiply_add_on_cuda<T>(a, b, bias, out, device_of(*out.memory));
+  }
+
+ private:
+  static const cuda::stream& stream_of(const storage& memory) { return cuda::current_stream({memory.device}); }
+};
+
+template <>
+struct transfer<Cpu, Cuda> {
+  static ref<tensor_state> copy(const tensor_state& values, Cuda where) {
+    ref<tensor_state> made = executor<Cuda>::new_tensor(values.type, values.sizes, where);
+    cuda::copy_to_device(made->data, values.data, made->memory->bytes, cuda::current_stream(where));
+    if (cuda::is_pinned(*values.memory)) cuda::record_pinned_use(*values.memory, cuda::current_stream(where));
+    return made;
+  }
+};
+template <>
+struct transfer<Cuda, Cpu> {
+  static ref<tensor_state> copy(const tensor_state& values, Cpu) {
+    ref<tensor_state> made = new_tensor(values.type, values.sizes);
+    const Cuda from = executor<Cuda>::device_of(*values.memory);
+    cuda::copy_to_host(made->data, values.data, made->memory->bytes, cuda::current_stream(from));
+    cuda::check_fault(from);
+    return made;
+  }
+};
+template <>
+struct transfer<Cuda, Cuda> {
+  static ref<tensor_state> copy(const tensor_state& values, Cuda where) {
+    ref<tensor_state> made = executor<Cuda>::new_tensor(values.type, values.sizes, where);
+    const Cuda from = executor<Cuda>::device_of(*values.memory);
+    cuda::copy_between_devices(made->data, cuda::current_stream(where), values.data, cuda::current_stream(from),
+                               made->memory->bytes);
+    cuda::record_use(*values.memory, cuda::current_stream(where));
+    return made;
+  }
+};
+
+template <>
+struct random_filler<Cuda> {
+  template <Element T>
+  static void uniform(const tensor_state& t, const random_stream& from) {
+    run(cuda::random_kind::uniform, t, from, 0, 0);
+  }
+  template <Element T>
+  static void normal(const tensor_state& t, const random_stream& from) {
+    run(cuda::random_kind::normal, t, from, 0, 0);
+  }
+  template <Element T>
+  static void integers(const tensor_state& t, const random_stream& from, std::int64_t low, std::uint64_t range) {
+    run(cuda::random_kind::integers, t, from, low, range);
+  }
+
+ private:
+  static void run(cuda::random_kind kind, const tensor_state& t, random_stream from, std::int64_t low,
+                  std::uint64_t range) {
+    std::int64_t n = count(t.sizes);
+    if (n == 0) return;
+    const Cuda device = executor<Cuda>::device_of(*t.memory);
+    const std::string key = message("random ", static_cast<int>(kind), " ", name(t.type));
+    auto kernel = cuda::detail::kernel_table::instance().find(key, device.index);
+    if (!kernel) kernel = cuda::load_kernel(key, cuda::print_random(kind, t.type), device);
+    void* to = t.data;
+    std::array<void*, 6> arguments{&to, &n, &from.seed, &from.first, &low, &range};
+    const std::int64_t blocks = std::clamp<std::int64_t>(n / 1024, 1, 8 * cuda::properties(device).multiprocessors);
+    kernel->function.launch({.grid_x = static_cast<unsigned>(blocks), .block_x = 256}, cuda::current_stream(device),
+                            arguments.data());
+  }
+};
+
+}  // namespace kiln::detail

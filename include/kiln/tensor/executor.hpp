@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// What tensors ask of a device: memory, kernels, products. `executor<Device>` is the whole list, as static functions;
+// the one for Cpu stands here, kiln/cuda.hpp brings that for Cuda. `device_functions` and `runnable` are the same as
+// plain data, for code that is compiled once for all devices and element types.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <kiln/device/cpu/reduce.hpp>
+#include <kiln/tensor/multiply.hpp>
+#include <kiln/tensor/state.hpp>
+
+namespace kiln::detail {
+
+/// Defined for each device that tensors can be on.
+template <class Device>
+struct executor;
+
+template <class Device>
+concept HasExecutor = requires {
+  executor<Device>::on_host;
+};
+
+template <>
+struct executor<Cpu> {
+  /// Whether the program itself can read and write the elements.
+  static constexpr bool on_host = true;
+
+  /// A contiguous tensor with uninitialised elements on a device, or on the device where `near` is.
+  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, Cpu = {}) { return kiln::new_tensor(type, sizes); }
+  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, const storage&) {
+    return kiln::new_tensor(type, sizes);
+  }
+  static constexpr Cpu device_of(const storage&) { return {}; }
+  static constexpr bool same_device(const storage&, const storage&) { return true; }
+  /// Before a kernel that writes `result` reads `operand`. Throws device_error if they are on different devices.
+  static constexpr void check_operand(const storage&, const storage&) {}
+
+  static void set_zero(tensor_state& t) {
+    std::memset(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type));
+  }
+  /// Sets all elements of a contiguous tensor.
+  template <Element T>
+  static void fill(tensor_state& t, T value) {
+    const std::int64_t n = count(t.sizes);
+    T* const to = static_cast<T*>(t.data);
+    constexpr std::int64_t block = 4096 / static_cast<std::int64_t>(sizeof(T));
+    // The first block is set element by element and copied from cache to the others, at the speed of memory.
+    const std::int64_t first = std::min(n, block);
+    std::fill_n(to, first, value);
+    if (n > first)
+      cpu::parallel_for(n - first, 64 * block, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = first + begin; i < first + end; i += block)
+          std::memcpy(static_cast<void*>(to + i), to,
+                      static_cast<std::size_t>(std::min(block, first + end - i)) * sizeof(T));
+      });
+  }
+  /// Throws device_error unless `elements` elements from `data` on are this device's, as far as that can be known.
+  static void check_foreign(const void*, std::int64_t, Cpu) {}
+  /// One element.
+  template <Element T>
+  static T read(const tensor_state& t, std::int64_t offset = 0) {
+    return static_cast<const T*>(t.data)[offset];
+  }
+
+  /// The kernels of a Program, and what runs them over a job.
+  template <class Program>
+  static constexpr const cpu::compiled& program() {
+    return cpu::compiler<Program>::program;
+  }
+  template <class Program>
+  static void run(cpu::task& job, const storage&) {
+    cpu::run<Program>(job);
+  }
+  /// See detail::multiply.
+  template <class T>
+  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                       const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
+    detail::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+  }
+};
+
+/// Defined for each pair of devices of which one is not Cpu: copies contiguous values to a device, as
+/// `static ref<tensor_state> copy(const tensor_state& values, To where)`.
+template <class From, class To>
+struct transfer;
+
+/// A device as plain data.
+struct device_functions {
+  ref<tensor_state> (*new_tensor)(dtype type, const dims& sizes, const storage& near);
+  void (*set_zero)(tensor_state& t);
+  void (*check_operand)(const storage& operand, const storage& result);
+};
+template <class Device>
+inline constexpr device_functions functions_of{&executor<Device>::new_tensor, &executor<Device>::set_zero,
+                                               &executor<Device>::check_operand};
+
+/// A Program on a device as plain data.
+struct runnable {
+  const cpu::compiled* program;
+  void (*run)(cpu::task& job, const storage& near);
+  const device_functions* device;
+};
+template <class Program, class Device>
+inline constexpr runnable runnable_of{&executor<Device>::template program<Program>(),
+                                      &executor<Device>::template run<Program>, &functions_of<Device>};
+
+/// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.
+template <class T, class Device>
+void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state& out, block_function then) {
+  const matrix_stack left = as_matrices(a, true), right = as_matrices(b, false);
+  matrix_stack result;
+  result.rows = left.rows;
+  result.columns = right.columns;
+  result.row_stride = right.columns;
+  const int batch_axes = out.sizes.rank() - (a.sizes.rank() > 1) - (b.sizes.rank() > 1);
+  for (int i = 0; i < batch_axes; ++i) {
+    result.batch.push_back(out.sizes[i]);
+    result.batch_strides.push_back(out.strides[i]);
+  }
+  executor<Device>::check_operand(*a.memory, *out.memory);
+  executor<Device>::check_operand(*b.memory, *out.memory);
+  executor<Device>::template multiply<T>(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data),
+                                         result, static_cast<T*>(out.data), false, then, *out.memory);
+}
+
+}  // namespace kiln::detail

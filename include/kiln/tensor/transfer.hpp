@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tensors from one device to another: x.to<Cuda>() and back. Gradients go the other way.
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include <kiln/tensor/views.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+/// Finds the first tensor of an expression.
+struct first_tensor {
+  template <Leaf X>
+  static const auto& of(const X& x) {
+    return x;
+  }
+  template <class A, class B>
+  static const auto& of(const product<A, B>& x) {
+    return x.a;
+  }
+  template <class Op, class A>
+  static const auto& of(const row_node<Op, A>& x) {
+    return of(x.a);
+  }
+  template <class Op, class... X>
+  static const auto& of(const node<Op, X...>& x) {
+    if constexpr (!std::same_as<typename decltype(x.a)::device_type, any_device>)
+      return of(x.a);
+    else if constexpr (!std::same_as<typename decltype(x.b)::device_type, any_device>)
+      return of(x.b);
+    else
+      return of(x.c);
+  }
+};
+
+/// The device of an expression: that of its first tensor.
+template <Expression X>
+auto device_of(const X& x) {
+  return first_tensor::of(x).device();
+}
+
+/// Takes the gradient of a copy on another device back to where the original is.
+template <class T, class From, class To>
+class transfer_node final : public graph_node {
+ public:
+  explicit transfer_node(const tensor_state& original)
+      : input_(original.history), home_(executor<From>::device_of(*original.memory)) {
+    inputs = &input_;
+    input_count = 1;
+  }
+  void backward(const ref<tensor_state>& gradient) override {
+    const Tensor<T, To> there(gradient);
+    const Tensor<T, From> here(moved_to<To>(there.contiguous_layout() ? gradient : there.clone().state(), home_));
+    input_->gradient =
+        input_->gradient ? Tensor<T, From>(Tensor<T, From>(input_->gradient) + here).state() : here.state();
+  }
+  void release() override {}
+
+ private:
+  ref<gradient_record> input_;
+  From home_;
+};
+
+}  // namespace detail
+
+/// The values on a device, `x.to<Cuda>()` or `x.to(Cuda{1})`: this tensor if it is there, else a contiguous copy. A
+/// copy to a GPU does not wait for it, one to the host does. Throws memory_error, device_error.
+template <Element T, class Device, class Extents>
+template <class To>
+Tensor<T, To> Tensor<T, Device, Extents>::to(To where) const {
+  if constexpr (std::same_as<Device, To>)
+    if (device() == where) return *this;
+  if constexpr (std::same_as<Device, To> && on_host) {
+    return *this;
+  } else {
+    static_assert(detail::HasExecutor<To>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
+    ref<tensor_state> moved = [&] {
+      const no_grad quiet;
+      return detail::moved_to<Device>(contiguous_layout() ? state() : clone().state(), where);
+    }();
+    if constexpr (is_floating(dtype_of<T>)) {
+      if (needs_grad() && grad_enabled()) {
+        moved->history = new_record(moved->type, moved->sizes);
+        moved->history->producer = ref<graph_node>::adopt(new detail::transfer_node<T, Device, To>(*state()));
+      }
+    }
+    return Tensor<T, To>(std::move(moved));
+  }
+}
+
+}  // namespace kiln
