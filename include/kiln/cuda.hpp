@@ -12,4 +12,5 @@
 #include <kiln/device/cuda/stream.hpp>
 #include <kiln/kiln.hpp>
 #include <kiln/tensor/cuda.hpp>
+#include <kiln/tensor/cuda_indexing.hpp>
 #include <kiln/tensor/cuda_source.hpp>

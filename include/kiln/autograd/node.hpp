@@ -7,35 +7,12 @@
 #include <array>
 #include <cstdint>
 
+#include <kiln/tensor/saved_value.hpp>
 #include <kiln/tensor/tensor.hpp>
 
 namespace kiln {
 
 namespace detail {
-
-/// A tensor's value as a backward pass will need it, and a way to tell whether it still is that value.
-struct saved_value {
-  ref<storage> memory;
-  std::uint32_t version = 0;
-  void* data = nullptr;
-  dims sizes, strides;
-  dtype type = dtype::float32;
-
-  void save(const tensor_state& t) {
-    memory = t.memory;
-    version = t.memory->version;
-    data = t.data;
-    sizes = t.sizes;
-    strides = t.strides;
-    type = t.type;
-  }
-  void check() const {
-    if (memory->version != version)
-      throw graph_error(
-          message("backward: a tensor of shape ", sizes, " was changed in place (", memory->version - version,
-                  " times) after an expression that needs its old value was evaluated: clone() it before changing it"));
-  }
-};
 
 /// The gradient of a record, to be written or added to: `add` says which. It is made if it is not there.
 struct gradient_target {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a kernel finds wrong with its data (an integer divided by zero): it sets a word that the host looks at when it
-// waits for the device anyway.
+// What a kernel finds wrong with its data (an integer divided by zero, an index that names no place): it sets a word
+// that the host looks at when it waits for the device anyway.
 #pragma once
 
 #include <atomic>
@@ -44,14 +44,19 @@ inline std::uint32_t* fault_word(Cuda device) {
 }
 
 /// After the host has waited for a device: throws value_error if a kernel has divided an integer by zero since the last
-/// time. Values that depend on that division are not to be used.
+/// time, index_error if one has met an index that names no place. Values that depend on that are not to be used.
 inline void check_fault(Cuda device) {
   std::uint32_t* const word =
       detail::fault_words::instance().word[static_cast<std::size_t>(device.index)].load(std::memory_order_acquire);
   if (!word) return;
   const std::atomic_ref<std::uint32_t> flag(*word);
-  if (flag.load(std::memory_order_relaxed) == 0) return;
+  const std::uint32_t found = flag.load(std::memory_order_relaxed);
+  if (found == 0) return;
   flag.store(0, std::memory_order_relaxed);
+  if (found == 2)
+    throw index_error(
+        "an index outside its axis, in a gather or scatter that ran since the last time that values were read: check "
+        "the indices");
   throw value_error(
       "division of an integer by zero, in a kernel that ran since the last time that values were read: "
       "check the divisor, or compute in a floating type");

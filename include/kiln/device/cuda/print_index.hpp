@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// The kernels of gather, scatter and scatter_add: kernels/index.cuh for one element type and one type of index.
+#pragma once
+
+#include <kiln/core/index_job.hpp>
+#include <kiln/device/cuda/print.hpp>
+
+namespace kiln::cuda {
+
+/// What kernels/index.cuh holds.
+enum class index_kernel : std::uint8_t { gather, scatter, scatter_add, make_keys, sort_step, sort_tiles, sum_in_order };
+
+/// Threads of a block of sort_tiles, which sorts twice as many keys in shared memory.
+inline constexpr int sort_threads = 512;
+
+/// The kernel for elements of this type (where it has any) and an index of int64 or int32 (likewise). Parameters:
+///   gather:                T* values, const T* table, const I* index, index_walk, uint32* fault
+///   scatter, scatter_add:  T* table, const T* values, const I* index, index_walk, uint32* fault
+///   make_keys:             uint64* keys, int64 room, const I* index, index_walk, uint32* fault
+///   sort_step:             uint64* keys, int64 room, int64 run, int64 way
+///   sort_tiles:            uint64* keys, int64 room, int64 first_run, int64 last_run
+///   sum_in_order:          T* table, const T* values, const uint64* keys, index_walk keys, index_walk rest
+inline source print_index(index_kernel which, dtype type, bool wide) {
+  const std::string of(storage_name(type)), index = wide ? "int64" : "int32";
+  const std::string checked = message("const ", index, "* __restrict__ index, index_walk walk, uint32* fault");
+  struct form {
+    std::string name, parameters, call;
+    int threads = 256;
+  };
+  const auto described = [&]() -> form {
+    switch (which) {
+      case index_kernel::gather:
+        return {message("gather_", of, "_", index),
+                message(of, "* __restrict__ values, const ", of, "* __restrict__ table, ", checked),
+                "gather(values, table, index, walk, fault)"};
+      case index_kernel::scatter:
+      case index_kernel::scatter_add: {
+        const std::string name = which == index_kernel::scatter ? "scatter" : "scatter_add";
+        return {message(name, "_", of, "_", index),
+                message(of, "* __restrict__ table, const ", of, "* __restrict__ values, ", checked),
+                message(name, "(table, values, index, walk, fault)")};
+      }
+      case index_kernel::make_keys:
+        return {message("make_keys_", index), message("uint64* __restrict__ keys, int64 room, ", checked),
+                "make_keys(keys, room, index, walk, fault)"};
+      case index_kernel::sort_step:
+        return {"sort_step", "uint64* keys, int64 room, int64 run, int64 way", "sort_step(keys, room, run, way)"};
+      case index_kernel::sort_tiles:
+        return {"sort_tiles", "uint64* keys, int64 room, int64 first_run, int64 last_run",
+                message("sort_tiles<", sort_threads, ">(keys, room, first_run, last_run)"), sort_threads};
+      case index_kernel::sum_in_order:
+        break;
+    }
+    return {message("sum_in_order_", of),
+            message(of, "* __restrict__ table, const ", of,
+                    "* __restrict__ values, const uint64* __restrict__ keys, index_walk walk, index_walk rest"),
+            "sum_in_order(table, values, keys, walk, rest)"};
+  }();
+  source out;
+  out.name = "kiln_" + described.name;
+  detail::lines body;
+  body.add("#include <kernels/index.cuh>\n");
+  body.add("namespace kiln::kernels {\n");
+  body.open("extern \"C\" __global__ void __launch_bounds__(", described.threads, ") ", out.name, "(",
+            described.parameters, ")");
+  body.add(described.call, ";");
+  body.close();
+  body.add("\n}  // namespace kiln::kernels");
+  body.add("using kiln::kernels::", out.name, ";");
+  out.text = body.text();
+  return out;
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// Elements by index: index_select and gather read where an index tensor says, index_add, scatter and scatter_add write
+// there. PyTorch's functions and their rules; all return a new tensor, and gradients flow through all of them.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <kiln/core/index_job.hpp>
+#include <kiln/device/cpu/index.hpp>
+#include <kiln/tensor/saved_value.hpp>
+#include <kiln/tensor/views.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+/// Runs index jobs on a device.
+template <class Device>
+struct indexer;
+template <>
+struct indexer<Cpu> {
+  template <Element T>
+  static void run(const index_job& job, const storage&) {
+    cpu::run_index<T>(job);
+  }
+};
+
+/// An element type on a device, as plain data: what the node below needs.
+struct index_functions {
+  void (*run)(const index_job& job, const storage& near);
+  const device_functions* device;
+  const runnable* copy;  ///< copies elements of the type, or adds to them
+};
+template <class T, class Device>
+inline constexpr index_functions index_functions_of{&indexer<Device>::template run<T>, &functions_of<Device>,
+                                                    adding_kernel<T, Device>()};
+
+/// Copies or adds `from`, over a domain, to memory with these strides.
+inline void move_elements(const index_functions& f, const dims& domain, const tensor_state& from,
+                          const dims& from_strides, tensor_state& to, const dims& to_strides, bool add) {
+  if (count(domain) == 0) return;
+  const std::size_t size = size_of(to.type);
+  cpu::operand_view in{from.data, from_strides, size};
+  cpu::result_view out{to.data, to_strides, size, to.type, add};
+  cpu::task job{.program = f.copy->program, .domain = domain, .in = &in, .out = &out};
+  f.copy->run(job, *to.memory);
+}
+
+/// Which operand is indexed along which axis.
+struct index_axes {
+  int axis = 0;
+  dims domain, index_strides;
+  bool wide = true;
+};
+
+/// A job whose indexed operand is `table`.
+inline index_job job_of(const index_axes& how, index_move move, const void* index, const tensor_state& table,
+                        const tensor_state& values, const dims& value_strides) {
+  index_job job;
+  job.move = move;
+  job.domain = how.domain;
+  job.index = index;
+  job.index_strides = how.index_strides;
+  job.wide = how.wide;
+  job.table = table.data;
+  job.table_strides = table.strides;
+  job.axis_stride = table.strides[how.axis];
+  job.axis_size = table.sizes[how.axis];
+  job.table_strides[how.axis] = 0;
+  job.values = values.data;
+  job.value_strides = value_strides;
+  return job;
+}
+
+/// Gradients of gather (inputs: the table) and of scatter and scatter_add (inputs: the table, the values).
+class index_node final : public graph_node {
+ public:
+  index_node(index_axes how, index_move move, const tensor_state& index, const tensor_state& table,
+             const tensor_state* values, const index_functions& functions)
+      : how_(std::move(how)), move_(move), functions_(functions) {
+    index_.save(index);
+    edges_[0] = table.history;
+    if (values) edges_[1] = values->history;
+    inputs = edges_;
+    input_count = 2;
+  }
+  void backward(const ref<tensor_state>& gradient) override {
+    index_.check();
+    const storage& near = *gradient->memory;
+    const device_functions& device = *functions_.device;
+    const auto target = [&](gradient_record& record) -> tensor_state& {
+      if (!record.gradient) {
+        record.gradient = device.new_tensor(record.type, record.sizes, near);
+        device.set_zero(*record.gradient);
+      } else {
+        ++record.gradient->memory->version;
+      }
+      return *record.gradient;
+    };
+    if (move_ == index_move::gather) {
+      tensor_state& to = target(*edges_[0]);
+      functions_.run(job_of(how_, index_move::scatter_add, index_.data, to, *gradient, gradient->strides), near);
+      return;
+    }
+    if (edges_[0]) {
+      ref<tensor_state> kept = gradient;
+      if (move_ == index_move::scatter) {  // what was overwritten has no part in the result
+        kept = device.new_tensor(gradient->type, gradient->sizes, near);
+        move_elements(functions_, gradient->sizes, *gradient, gradient->strides, *kept, kept->strides, false);
+        const ref<tensor_state> zero = device.new_tensor(gradient->type, {1}, near);
+        device.set_zero(*zero);
+        functions_.run(
+            job_of(how_, index_move::scatter, index_.data, *kept, *zero, dims::filled(how_.domain.rank(), 0)), near);
+      }
+      tensor_state& to = target(*edges_[0]);
+      move_elements(functions_, to.sizes, *kept, kept->strides, to, to.strides, true);
+    }
+    if (edges_[1]) {
+      const ref<tensor_state> taken = device.new_tensor(gradient->type, how_.domain, near);
+      functions_.run(job_of(how_, index_move::gather, index_.data, *gradient, *taken, taken->strides), near);
+      tensor_state& to = target(*edges_[1]);
+      move_elements(functions_, how_.domain, *taken, taken->strides, to, to.strides, true);
+    }
+  }
+  void release() override { index_.memory = nullptr, freed = true; }
+
+ private:
+  index_axes how_;
+  index_move move_;
+  index_functions functions_;
+  saved_value index_;
+  ref<gradient_record> edges_[2];
+};
+
+template <class I>
+void check_index_type() {
+  static_assert(std::is_same_v<I, std::int64_t> || std::is_same_v<I, std::int32_t>,
+                "kiln: an index tensor holds int64 or int32: cast<std::int64_t>() it");
+}
+
+/// Records a node at `out` if some operand has gradients.
+template <class T, class Device>
+void record_index(const index_axes& how, index_move move, const tensor_state& index, const tensor_state& table,
+                  const tensor_state* values, const ref<tensor_state>& out) {
+  if constexpr (is_floating(dtype_of<T>)) {
+    if (!grad_enabled() || !(table.history || (values && values->history))) return;
+    out->history = new_record(out->type, out->sizes);
+    out->history->producer =
+        ref<graph_node>::adopt(new index_node(how, move, index, table, values, index_functions_of<T, Device>));
+  }
+}
+
+template <class T, class I, class Device>
+Tensor<T, Device> gathered(const Tensor<T, Device>& x, const Tensor<I, Device>& index, const index_axes& how) {
+  const ref<tensor_state> out = executor<Device>::new_tensor(dtype_of<T>, how.domain, *x.state()->memory);
+  executor<Device>::check_operand(*index.state()->memory, *out->memory);
+  indexer<Device>::template run<T>(job_of(how, index_move::gather, index.data(), *x.state(), *out, out->strides),
+                                   *out->memory);
+  record_index<T, Device>(how, index_move::gather, *index.state(), *x.state(), nullptr, out);
+  return Tensor<T, Device>(out);
+}
+
+template <class T, class I, class Device>
+Tensor<T, Device> scattered(index_move move, const Tensor<T, Device>& x, const Tensor<I, Device>& index,
+                            const Tensor<T, Device>& values, const index_axes& how) {
+  const ref<tensor_state> out = [&] {
+    const no_grad quiet;
+    return x.clone().state();
+  }();
+  executor<Device>::check_operand(*index.state()->memory, *out->memory);
+  executor<Device>::check_operand(*values.state()->memory, *out->memory);
+  indexer<Device>::template run<T>(job_of(how, move, index.data(), *out, *values.state(), values.strides()),
+                                   *out->memory);
+  record_index<T, Device>(how, move, *index.state(), *x.state(), values.state().get(), out);
+  return Tensor<T, Device>(out);
+}
+
+/// The index stands still along all axes but one.
+inline index_axes axes_of_select(const dims& sizes, const tensor_state& index, std::int64_t axis, const char* where) {
+  if (sizes.rank() == 0) throw shape_error(message(where, ": a 0-d tensor has no axis to index: unsqueeze it first"));
+  if (index.sizes.rank() != 1)
+    throw shape_error(message(where, ": the index has shape ", index.sizes, ": it must be 1-D (flatten it)"));
+  index_axes how;
+  how.axis = normalize_axis(axis, sizes.rank(), where);
+  how.domain = sizes;
+  how.domain[how.axis] = index.sizes[0];
+  how.index_strides = dims::filled(sizes.rank(), 0);
+  how.index_strides[how.axis] = index.strides[0];
+  how.wide = index.type == dtype::int64;
+  return how;
+}
+/// An index for each position.
+inline index_axes axes_of_gather(const dims& sizes, const tensor_state& index, std::int64_t axis, const char* where) {
+  if (sizes.rank() == 0) throw shape_error(message(where, ": a 0-d tensor has no axis to index: unsqueeze it first"));
+  index_axes how;
+  how.axis = normalize_axis(axis, sizes.rank(), where);
+  bool fits = index.sizes.rank() == sizes.rank();
+  for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == how.axis || index.sizes[i] <= sizes[i];
+  if (!fits)
+    throw shape_error(message(where, ": an index of shape ", index.sizes, " does not go with a tensor of shape ", sizes,
+                              ": it needs as many axes, and apart from axis ", how.axis, " none longer"));
+  how.domain = index.sizes;
+  how.index_strides = index.strides;
+  how.wide = index.type == dtype::int64;
+  return how;
+}
+
+}  // namespace detail
+
+/// The slices of x along an axis that a 1-D index names, in its order: torch.index_select, and the rows of an
+/// embedding. Throws index_error for an index outside [0, size) (of a GPU when values are read), shape_error for
+/// another rank.
+template <Expression X, Expression Index>
+auto index_select(const X& x, std::int64_t axis, const Index& index) {
+  detail::check_index_type<typename Index::value_type>();
+  const auto table = detail::as_tensor(x);
+  const auto at = detail::as_tensor(index);
+  return detail::gathered(table, at, detail::axes_of_select(table.sizes(), *at.state(), axis, "index_select"));
+}
+/// result[i][j][k] = x[i][index[i][j][k]][k], for axis 1 of three: torch.gather. The result has the index's shape,
+/// which along the other axes is no longer than x's. Throws index_error, shape_error.
+template <Expression X, Expression Index>
+auto gather(const X& x, std::int64_t axis, const Index& index) {
+  detail::check_index_type<typename Index::value_type>();
+  const auto table = detail::as_tensor(x);
+  const auto at = detail::as_tensor(index);
+  return detail::gathered(table, at, detail::axes_of_gather(table.sizes(), *at.state(), axis, "gather"));
+}
+
+namespace detail {
+template <class X, class Index, class V>
+auto scatter_with(index_move move, const X& x, std::int64_t axis, const Index& index, const V& values, bool select,
+                  const char* where) {
+  check_index_type<typename Index::value_type>();
+  static_assert(std::is_same_v<typename X::value_type, typename V::value_type>,
+                "kiln: the values must have the tensor's element type: cast<T>() them");
+  const auto table = as_tensor(x);
+  const auto at = as_tensor(index);
+  const auto from = as_tensor(values);
+  const index_axes how = select ? axes_of_select(table.sizes(), *at.state(), axis, where)
+                                : axes_of_gather(table.sizes(), *at.state(), axis, where);
+  bool fits = from.dim() == how.domain.rank();
+  for (int i = 0; i < how.domain.rank() && fits; ++i)
+    fits = select ? from.sizes()[i] == how.domain[i] : from.sizes()[i] >= how.domain[i];
+  if (!fits)
+    throw shape_error(message(where, ": values of shape ", from.sizes(), " do not cover ", how.domain,
+                              ", the positions that the index names: ",
+                              select ? "make the shapes equal" : "along no axis may they be shorter"));
+  return scattered(move, table, at, from, how);
+}
+}  // namespace detail
+
+/// x with values[i][j][k] added at [i][index[i][j][k]][k]: torch.scatter_add. On a GPU the terms of one place are added
+/// in their order, unless cuda::set_deterministic(false). Throws index_error, shape_error.
+template <Expression X, Expression Index, Expression V>
+auto scatter_add(const X& x, std::int64_t axis, const Index& index, const V& values) {
+  return detail::scatter_with(index_move::scatter_add, x, axis, index, values, false, "scatter_add");
+}
+/// x with values[i][j][k] in the place of [i][index[i][j][k]][k]: torch.scatter. Where several go to one place, one of
+/// them is there, and the gradient is that of each having got there. Throws index_error, shape_error.
+template <Expression X, Expression Index, Expression V>
+auto scatter(const X& x, std::int64_t axis, const Index& index, const V& values) {
+  return detail::scatter_with(index_move::scatter, x, axis, index, values, false, "scatter");
+}
+/// x with the slices of `values` along an axis added to those that a 1-D index names: torch.index_add. Throws
+/// index_error, shape_error.
+template <Expression X, Expression Index, Expression V>
+auto index_add(const X& x, std::int64_t axis, const Index& index, const V& values) {
+  return detail::scatter_with(index_move::scatter_add, x, axis, index, values, true, "index_add");
+}
+
+}  // namespace kiln

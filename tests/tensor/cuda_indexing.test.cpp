@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+// gather, scatter and their gradients on the stand-in, against plain loops; sums in a fixed order, and with atomics.
+#include <kiln/cuda.hpp>
+
+#include <cuda_emulator/stand_in.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+using namespace kiln;
+
+namespace {
+
+template <class T>
+using on_gpu = Tensor<T, Cuda>;
+using at = on_gpu<std::int64_t>;
+using list = std::vector<double>;
+
+template <class T>
+list values(const on_gpu<T>& x) {
+  list out;
+  const Tensor<T> here = x.to(Cpu{});
+  for (const T v : here.span()) out.push_back(static_cast<double>(static_cast<compute_t<T>>(v)));
+  return out;
+}
+struct any_order {
+  any_order() { cuda::set_deterministic(false); }
+  ~any_order() { cuda::set_deterministic(true); }
+};
+
+}  // namespace
+
+TEST_CASE("cuda indexing: reads and writes go where the index says") {
+  emulate::stand_in();
+  const on_gpu<float> x{{0, 1, 2}, {10, 11, 12}, {20, 21, 22}, {30, 31, 32}};
+  CHECK(values(index_select(x, 0, at{3, 0, 3})) == list{30, 31, 32, 0, 1, 2, 30, 31, 32});
+  CHECK(values(index_select(x.t(), 1, on_gpu<std::int32_t>{1, 2})) == list{10, 20, 11, 21, 12, 22});
+  CHECK(values(gather(x, 0, at{{1, 0, 3}, {2, 2, 2}})) == list{10, 1, 32, 20, 21, 22});
+  const auto zero = zeros<float, Cuda>({3, 2});
+  const on_gpu<float> v{{1, 2}, {3, 4}};
+  CHECK(values(scatter(zero, 0, at{{1, 2}, {0, 0}}, v)) == list{3, 4, 1, 0, 0, 2});
+  CHECK(values(scatter_add(zero, 0, at{{1, 1}, {1, 0}}, v)) == list{0, 4, 4, 2, 0, 0});
+  CHECK(values(index_add(zero, 1, at{1, 1}, ones<float, Cuda>({3, 2}))) == list{0, 2, 0, 2, 0, 2});
+  CHECK(index_select(x, 0, zeros<std::int64_t, Cuda>({0})).numel() == 0);
+}
+
+TEST_CASE("cuda indexing: many terms are added in their order, the same bits every time") {
+  emulate::stand_in();
+  constexpr std::int64_t n = 3000, places = 5;  // more keys than one block sorts
+  Tensor<float> terms = empty<float>({n, 2});
+  Tensor<std::int64_t> where_to = empty<std::int64_t>({n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    where_to.data()[i] = i * i % places;
+    for (int c = 0; c < 2; ++c)
+      terms.data()[2 * i + c] = static_cast<float>(std::sin(static_cast<double>(i + c)) * std::pow(10.0, i % 9));
+  }
+  std::vector<float> want(2 * places, 0.5f);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (int c = 0; c < 2; ++c) want[static_cast<std::size_t>(2 * where_to.data()[i] + c)] += terms.data()[2 * i + c];
+  const auto sums = index_add(full<float, Cuda>({places, 2}, 0.5f), 0, where_to.to<Cuda>(), terms.to<Cuda>());
+  const Tensor<float> got = sums.to(Cpu{});
+  CHECK(std::vector<float>(got.span().begin(), got.span().end()) == want);
+}
+
+TEST_CASE("cuda indexing: with atomics the sums are the same but for rounding, in every type that has them") {
+  emulate::stand_in();
+  const any_order here;
+  const auto check = [&]<class T>(std::type_identity<T>) {
+    const auto sums = index_add(zeros<T, Cuda>({3}), 0, at{2, 0, 2, 2}, on_gpu<T>(cast<T>(on_gpu<float>{1, 2, 3, 4})));
+    CHECK(values(sums) == list{2, 0, 8});
+  };
+  check(std::type_identity<float>{});
+  check(std::type_identity<double>{});
+  check(std::type_identity<half>{});
+  check(std::type_identity<bfloat16>{});
+  check(std::type_identity<std::int64_t>{});
+  check(std::type_identity<std::int32_t>{});
+  check(std::type_identity<std::int16_t>{});
+  check(std::type_identity<std::int8_t>{});  // has none: added in order
+}
+
+TEST_CASE("cuda indexing: gradients go to what was read and come from where it was written") {
+  emulate::stand_in();
+  on_gpu<double> x{{1, 2, 3}, {4, 5, 6}}, v{{7, 8, 9}, {10, 11, 12}};
+  x.requires_grad(), v.requires_grad();
+  backward(sum(square(index_select(x, 0, at{1, 0, 1}))));
+  CHECK(values(x.grad()) == list{2, 4, 6, 16, 20, 24});
+  x.zero_grad();
+  backward(sum(square(index_add(x, 0, at{1, 1}, v))));
+  CHECK(values(x.grad()) == list{2, 4, 6, 42, 48, 54});
+  CHECK(values(v.grad()) == list{42, 48, 54, 42, 48, 54});
+  x.zero_grad(), v.zero_grad();
+  backward(sum(square(scatter(x, 1, at{{2}, {1}}, v))));
+  CHECK(values(x.grad()) == list{2, 4, 0, 8, 0, 12});
+  CHECK(values(v.grad()) == list{14, 0, 0, 20, 0, 0});
+}
+
+TEST_CASE("cuda indexing: an index outside its axis is reported when values are read, and the next call works") {
+  emulate::stand_in();
+  const on_gpu<float> x{1, 2, 3};
+  const auto y = index_select(x, 0, at{0, 3});
+  CHECK_THROWS_AS(y.to<Cpu>(), index_error);
+  CHECK_THROWS_AS(index_add(x, 0, at{-1}, on_gpu<float>{1}).to<Cpu>(), index_error);
+  CHECK(values(index_select(x, 0, at{2})) == list{3});
+}

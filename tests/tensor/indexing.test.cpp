@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// Elements by index on the processor: values against plain loops, gradients against finite differences, and what is
+// said of shapes and indices that do not fit.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <kiln/autograd/check_gradient.hpp>
+#include <kiln/ops/all.hpp>
+#include <kiln/tensor/creation.hpp>
+#include <kiln/tensor/indexing.hpp>
+
+using namespace kiln;
+
+namespace {
+
+using at = Tensor<std::int64_t>;
+using list = std::vector<double>;
+
+template <class T>
+list values(const Tensor<T>& x) {
+  list out;
+  const Tensor<T> packed = x.clone();
+  for (const T v : packed.span()) out.push_back(static_cast<double>(static_cast<compute_t<T>>(v)));
+  return out;
+}
+bool agrees(const gradient_check& check) {
+  if (!check) MESSAGE(check.text);
+  return static_cast<bool>(check);
+}
+const Tensor<float>& grid() {
+  static const Tensor<float> x{{0, 1, 2}, {10, 11, 12}, {20, 21, 22}, {30, 31, 32}};
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("index_select: slices along either axis, of views and of half types") {
+  CHECK(values(index_select(grid(), 0, at{3, 0, 3})) == list{30, 31, 32, 0, 1, 2, 30, 31, 32});
+  CHECK(values(index_select(grid(), -1, Tensor<std::int32_t>{2, 0})) == list{2, 0, 12, 10, 22, 20, 32, 30});
+  CHECK(values(index_select(grid().t(), 1, at{1, 2})) == list{10, 20, 11, 21, 12, 22});
+  CHECK(values(index_select(cast<bfloat16>(grid()), 0, at{2})) == list{20, 21, 22});
+  CHECK(index_select(grid(), 0, zeros<std::int64_t>({0})).sizes() == dims{0, 3});
+  CHECK(values(index_select(grid() * 2.0f, 0, arange(4).slice(0, 1, 4, 2))) == list{20, 22, 24, 60, 62, 64});
+}
+
+TEST_CASE("gather: an index for each position, along every axis") {
+  CHECK(values(gather(grid(), 0, at{{1, 0, 3}, {2, 2, 2}})) == list{10, 1, 32, 20, 21, 22});
+  CHECK(values(gather(grid(), 1, at{{2, 0}, {1, 1}})) == list{2, 0, 11, 11});
+  CHECK(values(gather(Tensor<std::uint8_t>{7, 8, 9}, 0, at{2, 2, 0})) == list{9, 9, 7});
+}
+
+TEST_CASE("scatter, scatter_add and index_add: values go where the index says, repeated ones are added up") {
+  const Tensor<float> zero = zeros({3, 2}), ones_there = ones({2, 2});
+  CHECK(values(scatter(zero, 0, at{{1, 2}, {0, 0}}, Tensor<float>{{1, 2}, {3, 4}})) == list{3, 4, 1, 0, 0, 2});
+  CHECK(values(scatter_add(zero, 0, at{{1, 1}, {1, 0}}, Tensor<float>{{1, 2}, {3, 4}})) == list{0, 4, 4, 2, 0, 0});
+  CHECK(values(index_add(grid(), 0, at{0, 3, 0}, ones({3, 3}))) == list{2, 3, 4, 10, 11, 12, 20, 21, 22, 31, 32, 33});
+  // The values may be longer than the index; the tensor itself stays as it was.
+  CHECK(values(scatter_add(zero, 1, at{{1}}, ones({5, 5}))) == list{0, 1, 0, 0, 0, 0});
+  CHECK(values(zero) == list(6, 0.0));
+  // Many terms for few places, enough for several threads.
+  const std::int64_t n = 100000;
+  const Tensor<double> sums = index_add(zeros<double>({7}), 0, remainder(arange(n), 7), ones<double>({n}));
+  for (int k = 0; k < 7; ++k) CHECK(sums(k) == (n - 1 - k) / 7 + 1);
+}
+
+TEST_CASE("gradients go to what was read, and come from where it was written") {
+  const auto x = Tensor<double>{{1, 2, 3}, {4, 5, 6}}, v = Tensor<double>{{7, 8, 9}, {10, 11, 12}};
+  const at rows{1, 0, 1}, places{{0, 2, 2}, {1, 0, 0}};
+  CHECK(agrees(check_gradient([&](const auto& a) { return square(index_select(a, 0, rows)); }, x)));
+  CHECK(agrees(check_gradient([&](const auto& a) { return square(gather(a, 1, places)); }, x)));
+  CHECK(
+      agrees(check_gradient([&](const auto& a, const auto& b) { return square(scatter_add(a, 1, places, b)); }, x, v)));
+  CHECK(agrees(check_gradient(
+      [&](const auto& a, const auto& b) {
+        return square(index_add(a, 0, at{1, 1}, b));
+      },
+      x, v)));
+  // Each place written at most once: what is overwritten gets no gradient.
+  const at once{{2, 0, 1}, {1, 2, 0}};
+  CHECK(agrees(check_gradient([&](const auto& a, const auto& b) { return square(scatter(a, 1, once, b)); }, x, v)));
+  const at one{{2}, {1}};
+  CHECK(agrees(check_gradient([&](const auto& a, const auto& b) { return square(scatter(a, 1, one, b)); }, x, v)));
+}
+
+TEST_CASE("an index outside its axis is named, and nothing is written") {
+  CHECK_THROWS_WITH_AS(index_select(grid(), 0, at{0, 4}), doctest::Contains("index 4 is outside [0, 4)"), index_error);
+  CHECK_THROWS_AS(gather(grid(), 1, at{{-1}}), index_error);
+  CHECK_THROWS_AS(index_select(zeros({0, 2}), 0, at{0}), index_error);
+}
+
+TEST_CASE("shapes that do not go together are named") {
+  CHECK_THROWS_WITH_AS(index_select(grid(), 0, at{{1}}), doctest::Contains("1-D"), shape_error);
+  CHECK_THROWS_WITH_AS(gather(grid(), 0, at{1}), doctest::Contains("[4, 3]"), shape_error);
+  CHECK_THROWS_AS(gather(grid(), 0, at{{0, 0, 0, 0}}), shape_error);
+  CHECK_THROWS_AS(scatter_add(grid(), 0, at{{0, 0}, {0, 0}}, ones({1, 2})), shape_error);
+  CHECK_THROWS_AS(index_add(grid(), 0, at{0}, ones({2, 3})), shape_error);
+  CHECK_THROWS_AS(index_select(Tensor<float>(1.0f), 0, at{0}), shape_error);
+  CHECK_THROWS_AS(index_select(grid(), 2, at{0}), index_error);
+}
