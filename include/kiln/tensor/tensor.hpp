@@ -58,6 +58,11 @@ class Tensor {
     requires(!Leaf<E>)
   Tensor(const E& e) : state_(detail::compute(as_own_type(e))) {}
 
+  /// Not possible: says what to write for a tensor of another element type or device.
+  template <Leaf E>
+    requires(!std::same_as<E, Tensor>)
+  Tensor(const E& e) : state_(as_own_type(e).state()) {}
+
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(const Tensor&) = default;

@@ -1,0 +1,16 @@
+// expect: the expression lives on another device: use .to<Device>()
+// SPDX-License-Identifier: BSL-1.0
+// A tensor of the host given to one of a GPU.
+#include <kiln/cuda.hpp>
+
+using namespace kiln;
+
+#ifdef EXPECT_ERROR
+Tensor<float, Cuda> moved(const Tensor<float>& x) {
+  return x;
+}
+#else
+Tensor<float, Cuda> moved(const Tensor<float>& x) {
+  return x.to<Cuda>();
+}
+#endif
