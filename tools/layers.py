@@ -17,7 +17,7 @@ order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], [
          ["optim"], ["data", "io"], ["dynamic"]]
 rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = "kiln/tensor/eigen.hpp"
-optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/k.hpp", "kiln/k/", eigen_exchange)  # outside kiln.hpp
+optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", eigen_exchange)  # outside kiln.hpp
 include_line = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 

@@ -11,6 +11,7 @@
 #include <kiln/device/cuda/memory_pinned.hpp>
 #include <kiln/device/cuda/stream.hpp>
 #include <kiln/kiln.hpp>
+#include <kiln/nn/functional/cuda.hpp>
 #include <kiln/tensor/cuda.hpp>
 #include <kiln/tensor/cuda_indexing.hpp>
 #include <kiln/tensor/cuda_source.hpp>

@@ -5,7 +5,15 @@
 //   const auto& device = emulate::stand_in();        // first thing in a test case
 //   device.set("fail_launch", 1);                    // the next launch fails
 //   CHECK(device.count("cuStreamSynchronize") == 0);
+//
+// With KILN_TEST_ON_GPU=1 the same tests run on the machine's own driver and GPU. What only the stand-in knows or does
+// stands behind device.emulated() or skip_on_gpu(), which say that they leave something out:
+//
+//   if (emulate::skip_on_gpu("it lets launches fail")) return;      // a whole case
+//   if (device.emulated()) CHECK(device.count("cuMemAlloc") == 1);  // a check
 #pragma once
+
+#include <kiln/device/cuda/device.hpp>
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -15,14 +23,24 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "module.hpp"
 
+#include <doctest/doctest.h>
+
 namespace emulate {
 
-/// The stand-in, loaded.
+/// Whether tests run on a GPU and its driver: KILN_TEST_ON_GPU=1.
+inline bool on_gpu() {
+  const char* const value = std::getenv("KILN_TEST_ON_GPU");
+  return value != nullptr && std::string(value) == "1";
+}
+
+/// The stand-in, loaded; or, on a GPU, nothing: then each of its functions but emulated() and reset() throws.
 class stand_in_library {
  public:
+  stand_in_library() = default;
   explicit stand_in_library(const std::string& path) : path_(path) {
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw std::runtime_error(std::string("the stand-in cannot be loaded: ") + ::dlerror());
@@ -31,22 +49,43 @@ class stand_in_library {
     report_ = reinterpret_cast<const char* (*)()>(::dlsym(handle, "kiln_stand_in_report"));
     compiled_ = reinterpret_cast<long (*)()>(::dlsym(handle, "kiln_stand_in_compiled"));
   }
+  /// False on a GPU; the first time in each test case it says that checks are left out.
+  bool emulated() const {
+    if (set_ != nullptr) return true;
+    if (!std::exchange(said_, true)) MESSAGE("SKIPPED on the GPU: checks of what only the stand-in knows");
+    return false;
+  }
   /// Settings and faults: see kiln_stand_in_set in stand_in_driver.cpp.
-  void set(const char* name, long long value) const { set_(name, value); }
+  void set(const char* name, long long value) const { needed(set_)(name, value); }
   /// Ends all faults and errors, counts from 0 again.
-  void reset() const { set_("reset", 0); }
+  void reset() const {
+    if (set_ != nullptr) set_("reset", 0);
+  }
   /// How often a function of the driver or of cuBLASLt was called since the last reset.
-  long long count(const char* function) const { return get_(function); }
+  long long count(const char* function) const { return needed(get_)(function); }
   /// Bytes of device memory in use, over all devices.
-  long long memory() const { return get_("memory"); }
+  long long memory() const { return needed(get_)("memory"); }
   /// What the emulator said of the last kernel that failed.
-  std::string report() const { return report_(); }
+  std::string report() const { return needed(report_)(); }
   /// How many texts NVRTC compiled.
-  long compiled() const { return compiled_(); }
+  long compiled() const { return needed(compiled_)(); }
   const std::string& path() const { return path_; }
+  /// A new test case begins.
+  void begin() const {
+    said_ = false;
+    reset();
+  }
 
  private:
+  template <class Function>
+  static Function needed(Function known) {
+    if (known == nullptr)
+      throw std::logic_error("only the stand-in has this: ask device.emulated() or skip_on_gpu() first");
+    return known;
+  }
+
   std::string path_;
+  mutable bool said_ = false;
   void (*set_)(const char*, long long) = nullptr;
   long long (*get_)(const char*) = nullptr;
   const char* (*report_)() = nullptr;
@@ -60,9 +99,10 @@ inline std::string stand_in_path() {
   if (const char* built = std::getenv("KILN_CUDA_STAND_IN"); built != nullptr && *built != 0) return built;
   const std::string folder = folder_of_emulator();
   std::string sources;
-  for (const char* name : {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp",
-                           "module.hpp", "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp",
-                           "interface.hpp", "../../include/kiln/device/cuda/cublaslt.hpp"})
+  for (const char* name :
+       {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp", "module.hpp",
+        "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp", "stand_in_cudnn.cpp",
+        "../../include/kiln/device/cuda/cublaslt.hpp", "../../include/kiln/device/cuda/cudnn.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
                            std::to_string(std::hash<std::string>{}(sources)) + (KILN_EMULATOR_ASAN ? "_asan" : "") +
@@ -73,23 +113,43 @@ inline std::string stand_in_path() {
   const std::string command = host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder +
                               "../../include' " + (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder +
                               "stand_in_driver.cpp' '" + folder + "stand_in_nvrtc.cpp' '" + folder +
-                              "stand_in_cublaslt.cpp' -o '" + part + "' -ldl && mv '" + part + "' '" + path + "'";
+                              "stand_in_cublaslt.cpp' '" + folder + "stand_in_cudnn.cpp' -o '" + part +
+                              "' -ldl && mv '" + part + "' '" + path + "'";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("the stand-in does not compile");
   return path;
 }
 
 }  // namespace detail
 
-/// The stand-in in place of libcuda, libnvrtc and libcublasLt, without faults and with all counts at 0.
+/// The stand-in in place of libcuda, libnvrtc, libcublasLt and libcudnn, without faults and with all counts at 0; on a
+/// GPU the libraries stay what they are.
 inline const stand_in_library& stand_in() {
-  static const stand_in_library& library = *new stand_in_library(detail::stand_in_path());
-  ::setenv("KILN_LIBCUDA", library.path().c_str(), 1);
-  ::setenv("KILN_LIBNVRTC", library.path().c_str(), 1);
-  ::setenv("KILN_LIBCUBLASLT", library.path().c_str(), 1);
-  // What it compiles is nothing for a disk cache that a real device would read.
-  ::setenv("KILN_CACHE", "0", 0);
-  library.reset();
+  static const stand_in_library& library =
+      *(on_gpu() ? new stand_in_library : new stand_in_library(detail::stand_in_path()));
+  if (!on_gpu()) {
+    ::setenv("KILN_LIBCUDA", library.path().c_str(), 1);
+    ::setenv("KILN_LIBNVRTC", library.path().c_str(), 1);
+    ::setenv("KILN_LIBCUBLASLT", library.path().c_str(), 1);
+    ::setenv("KILN_LIBCUDNN", library.path().c_str(), 1);
+    // What it compiles is nothing for a disk cache that a real device would read.
+    ::setenv("KILN_CACHE", "0", 0);
+  }
+  library.begin();
   return library;
+}
+
+/// True on a GPU, where a test case cannot run; says so, and why: "it lets launches fail".
+inline bool skip_on_gpu(const char* why) {
+  if (on_gpu()) MESSAGE("SKIPPED on the GPU: ", why);
+  return on_gpu();
+}
+
+/// True if there is one GPU only, and says so: what needs a second one is left out.
+inline bool lacks_second_device() {
+  if (!on_gpu()) return false;
+  const bool lacks = kiln::cuda_device_count() < 2;
+  if (lacks) MESSAGE("SKIPPED: this machine has no second GPU");
+  return lacks;
 }
 
 }  // namespace emulate

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSL-1.0
+// batch_norm: each channel shifted and scaled to mean 0 and variance 1 (Ioffe and Szegedy 2015), with PyTorch's running
+// statistics. All of it is fused expressions, so it works wherever tensors do. Training has a graph node of its own:
+// mean, variance and result are a kernel each that reads the input once or twice, where the one kernel of a row program
+// over axes that are not neighbours took two to three times as long, forward and back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/autograd/node.hpp>
+#include <kiln/expr/reductions.hpp>
+#include <kiln/nn/functional/window.hpp>
+#include <kiln/ops/all.hpp>
+
+namespace kiln {
+
+/// What batch_norm may be told.
+struct batch_norm_options {
+  bool training = false;  ///< use the mean and variance of this batch, and update the running ones
+  double momentum = 0.1;  ///< how much of the running statistics is replaced by those of this batch
+  double eps = 1e-5;      ///< added to the variance
+};
+
+namespace detail {
+
+/// A tensor of n equal elements on the device of x.
+template <Element T, Element X, class Device>
+Tensor<T, Device> constant(const Tensor<X, Device>& x, std::int64_t n, float value) {
+  auto out = executor<Device>::new_tensor(dtype_of<T>, {n}, *x.state()->memory);
+  executor<Device>::fill(*out, static_cast<T>(value));
+  return Tensor<T, Device>(std::move(out));
+}
+
+/// What a saved value was, as a tensor without history.
+template <Element T, class Device>
+Tensor<T, Device> restored(const saved_value& v) {
+  auto state = new_state(v.type, v.sizes, v.strides);
+  state->data = v.data;
+  state->memory = v.memory;
+  return Tensor<T, Device>(std::move(state));
+}
+
+/// The values of an expression that no gradient goes through: unlike for a Tensor made of it, no gradient program is
+/// compiled, which would be half of the cost of every expression here.
+template <Expression E>
+auto untracked(const E& e) {
+  if constexpr (Leaf<E>) {
+    return e;
+  } else {
+    using Device = typename E::device_type;
+    static_assert(census<E>::products == 0 && (census<E>::rows == 0 || always_fits<E>),
+                  "kiln: untracked needs an expression that one kernel can run");
+    const collected<E> c(e);
+    evaluation how;
+    plan_evaluation(e, c, how);
+    auto out =
+        executor<Device>::new_tensor(dtype_of<typename E::value_type>, result_sizes(e, how), *first_memory<E>(c));
+    if (!run_at_once<E>(c, *out, count(how.domain))) run_kernel<E>(c, how, *out);
+    return Tensor<typename E::value_type, Device>(std::move(out));
+  }
+}
+
+/// Adds to the gradient of a record, or makes it.
+template <Element T, class Device>
+void add_gradient(gradient_record& record, const Tensor<T, Device>& value) {
+  record.gradient = record.gradient ? untracked(Tensor<T, Device>(record.gradient) + value).state() : value.state();
+}
+
+/// What the parts of a batch norm look like: x as (batch, channels, elements of an image), numbers of a channel as
+/// (channels, 1).
+struct batch_norm_sizes {
+  dims x, rows, channel;
+  double per_channel;
+
+  explicit batch_norm_sizes(const dims& sizes) : x(sizes) {
+    std::int64_t image = 1;
+    for (int i = 2; i < sizes.rank(); ++i) image *= sizes[i];
+    rows = {sizes[0], sizes[1], image};
+    channel = {sizes[1], 1};
+    per_channel = static_cast<double>(sizes[0]) * static_cast<double>(image);
+  }
+};
+
+/// The result of training, given the statistics of each channel, and its gradients.
+template <Element T, class Device>
+class batch_norm_node final : public graph_node {
+  using C = compute_t<T>;
+
+ public:
+  batch_norm_node(const batch_norm_sizes& s, double eps, const Tensor<T, Device>& x, const Tensor<T, Device>& weight,
+                  Tensor<C, Device> mean, Tensor<C, Device> variance, std::array<ref<gradient_record>, 3> records)
+      : sizes_(s), eps_(eps), mean_(std::move(mean)), variance_(std::move(variance)), edges_(std::move(records)) {
+    x_.save(*x.state());
+    weight_.save(*weight.state());
+    inputs = edges_.data();
+    input_count = 3;
+  }
+
+  /// With d = x - mean, r = 1 / sqrt(variance + eps) and averages over the n elements of a channel: the gradient of the
+  /// bias is n average(g), that of the weight is n r average(g d), that of x is
+  /// weight r (g - average(g) - d r^2 average(g d)).
+  void backward(const ref<tensor_state>& gradient) override {
+    const no_grad quiet;
+    x_.check();
+    weight_.check();
+    const Tensor<T, Device> x = restored<T, Device>(x_), g = Tensor<T, Device>(gradient).reshape(sizes_.rows);
+    const double n = sizes_.per_channel;
+    const auto wide = converted<C>(g);
+    const auto distance = converted<C>(x) - mean_;
+    const auto inverse = rsqrt(variance_ + eps_);
+    const auto average = untracked(mean(wide, {0, 2}, true));
+    if (edges_[2]) add_gradient(*edges_[2], untracked(converted<T>(average * n)).reshape({sizes_.rows[1]}));
+    if (!edges_[0] && !edges_[1]) return;
+    // Along an image the mean stands still, which makes two steps faster than one.
+    const bool two_steps = sizes_.rows[2] > 1;
+    auto product = untracked(mean(wide * distance, two_steps ? axes(2) : axes{0, 2}, true));
+    if (two_steps) product = untracked(mean(product, 0, true));
+    if (edges_[1]) add_gradient(*edges_[1], untracked(converted<T>(product * inverse * n)).reshape({sizes_.rows[1]}));
+    if (!edges_[0]) return;
+    const Tensor<T, Device> weight = restored<T, Device>(weight_).reshape(sizes_.channel);
+    const auto dx = untracked(
+        converted<T>((wide - average - distance * (square(inverse) * product)) * (converted<C>(weight) * inverse)));
+    add_gradient(*edges_[0], dx.reshape(sizes_.x));
+  }
+  void release() override {
+    x_.memory = nullptr, weight_.memory = nullptr;
+    mean_ = {}, variance_ = {};
+    for (auto& e : edges_) e = nullptr;
+    freed = true;
+  }
+
+ private:
+  batch_norm_sizes sizes_;
+  double eps_;
+  saved_value x_, weight_;
+  Tensor<C, Device> mean_, variance_;  ///< (1, channels, 1)
+  std::array<ref<gradient_record>, 3> edges_;
+};
+
+/// running = (1 - momentum) running + momentum factor value, in place.
+template <Element R, Element C, class Device>
+void update_running(const Tensor<R, Device>& running, const Tensor<C, Device>& value, double momentum, double factor) {
+  const auto e = converted<R>(running * (1 - momentum) + value * (momentum * factor));
+  const collected<std::remove_const_t<decltype(e)>> c(e);
+  ++running.state()->memory->version;
+  run_kernel<std::remove_const_t<decltype(e)>>(c, {.domain = running.sizes()}, *running.state());
+}
+
+/// The batch norm by given statistics.
+template <Element T, class Device, Element R>
+Tensor<T, Device> normalized(const Tensor<T, Device>& x, const Tensor<R, Device>& mean,
+                             const Tensor<R, Device>& variance, const Tensor<T, Device>& scale,
+                             const Tensor<T, Device>& shift, double eps) {
+  using C = compute_t<T>;
+  dims beside = dims::filled(x.dim() - 1, 1);  // a channel's numbers beside all the axes of x
+  beside[0] = x.sizes()[1];
+  return converted<T>((converted<C>(x) - converted<C>(mean.reshape(beside))) *
+                          (converted<C>(scale.reshape(beside)) * rsqrt(converted<C>(variance.reshape(beside)) + eps)) +
+                      converted<C>(shift.reshape(beside)));
+}
+
+/// Throws shape_error and value_error as batch_norm. Parameters without sizes are not given.
+inline void check_batch_norm(const dims& x, const batch_norm_options& how, bool has_statistics,
+                             std::initializer_list<std::pair<const char*, const dims*>> parameters) {
+  if (x.rank() < 2)
+    throw shape_error(message("batch_norm: a tensor of shape ", x,
+                              " needs two axes or more: batch, channel, then those of an image (unsqueeze it)"));
+  for (const auto& [name, sizes] : parameters)
+    if (sizes && *sizes != dims{x[1]})
+      throw shape_error(message("batch_norm: a tensor of shape ", x, " and a ", name, " of shape ", *sizes, ": the ",
+                                name, " must be [", x[1], "], one number for each channel (axis 1)"));
+  if (!(how.eps >= 0)) throw value_error(message("batch_norm: an eps of ", how.eps, ": use 0 or more"));
+  if (!has_statistics && !how.training)
+    throw value_error(
+        "batch_norm: no running_mean and running_var to use: give both, or set training to use those of the batch");
+}
+
+}  // namespace detail
+
+/// (x - mean) / sqrt(variance + eps) * weight + bias for each channel of x (N, C) or (N, C, ...). In training, mean and
+/// variance (the biased one) are those of the channel over all other axes, and the running ones, if given, become
+/// (1 - momentum) running + momentum new, with the unbiased variance; otherwise the running ones are used. All of
+/// running_mean, running_var, weight and bias are (C); any may be a tensor without a value, `Tensor<float>{}`, but
+/// running_mean and running_var only both. half and bfloat16 are computed in float, and their running statistics may be
+/// float. Throws shape_error where sizes do not fit or, in training, for one element per channel, value_error for bad
+/// options.
+template <Expression X, Element R, class Device, Expression W, Expression B>
+auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<R, Device>& running_var,
+                const W& weight, const B& bias, const batch_norm_options& options = {}) {
+  using T = typename X::value_type;
+  using C = compute_t<T>;
+  using Result = Tensor<T, Device>;
+  static_assert(is_floating(dtype_of<T>) && is_floating(dtype_of<R>),
+                "kiln: batch_norm needs floating element types: cast<float>() the operands");
+  static_assert(std::is_same_v<T, typename W::value_type> && std::is_same_v<T, typename B::value_type>,
+                "kiln: batch_norm needs an input, a weight and a bias of one element type: cast<T>() the others");
+  const Result input = detail::as_tensor(x), given_weight = detail::as_tensor(weight),
+               given_bias = detail::as_tensor(bias);
+  auto sizes_of = [](const auto& t) { return t.defined() ? &t.sizes() : nullptr; };
+  const bool has_statistics = running_mean.defined() && running_var.defined();
+  if (running_mean.defined() != running_var.defined())
+    throw value_error("batch_norm: one of running_mean and running_var without the other: give both or none");
+  detail::check_batch_norm(input.sizes(), options, has_statistics,
+                           {{"running_mean", sizes_of(running_mean)},
+                            {"running_var", sizes_of(running_var)},
+                            {"weight", sizes_of(given_weight)},
+                            {"bias", sizes_of(given_bias)}});
+  const detail::batch_norm_sizes s(input.sizes());
+  const std::int64_t channels = input.sizes()[1];
+  for (const auto* running : {&running_mean, &running_var})
+    if (options.training && has_statistics && channels > 1 && running->strides()[0] == 0)
+      throw shape_error(message("batch_norm: all elements of the running statistics, of shape ", running->sizes(),
+                                ", are one and the same, as expand() makes them: clone() them first"));
+  const Result scale = given_weight.defined() ? given_weight : detail::constant<T>(input, channels, 1);
+  const Result shift = given_bias.defined() ? given_bias : detail::constant<T>(input, channels, 0);
+
+  if (!options.training) return detail::normalized(input, running_mean, running_var, scale, shift, options.eps);
+  if (input.numel() == 0) {  // nothing to learn from, but the graph goes on
+    const auto any = detail::constant<R>(input, channels, 1);
+    return detail::normalized(input, any, any, scale, shift, options.eps);
+  }
+  if (s.per_channel < 2)
+    throw shape_error(message("batch_norm: a tensor of shape ", input.sizes(),
+                              " has one element per channel, which has no variance: use a larger batch for training"));
+
+  std::array<ref<gradient_record>, 3> records{input.state()->history, scale.state()->history, shift.state()->history};
+  const bool recorded = grad_enabled() && (records[0] || records[1] || records[2]);
+  const no_grad quiet;
+  const Result rows = input.detach().reshape(s.rows);
+  const auto wide = detail::converted<C>(rows);
+  const auto mean = detail::untracked(kiln::mean(wide, {0, 2}, true));
+  const auto variance = detail::untracked(var(wide, {0, 2}, true, 0));
+  const auto weights = scale.detach().reshape(s.channel), biases = shift.detach().reshape(s.channel);
+  const auto y = detail::untracked(detail::converted<T>(
+      (wide - mean) * (detail::converted<C>(weights) * rsqrt(variance + options.eps)) + detail::converted<C>(biases)));
+  if (has_statistics) {
+    detail::update_running(running_mean, mean.reshape({channels}), options.momentum, 1);
+    detail::update_running(running_var, variance.reshape({channels}), options.momentum,
+                           s.per_channel / (s.per_channel - 1));
+  }
+  const Result out = y.reshape(s.x);
+  if (!recorded) return out;
+  return detail::with_producer<T, Device>(
+      out.state(),
+      new detail::batch_norm_node<T, Device>(s, options.eps, rows, weights, mean, variance, std::move(records)));
+}
+/// The same without weight and bias.
+template <Expression X, Element R, class Device>
+auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<R, Device>& running_var,
+                const batch_norm_options& options = {}) {
+  const Tensor<typename X::value_type, Device> none;
+  return batch_norm(x, running_mean, running_var, none, none, options);
+}
+
+}  // namespace kiln

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Convolution and pooling of Tensor<T, Cuda>, by cuDNN.
+#pragma once
+
+#include <kiln/device/cuda/convolution.hpp>
+#include <kiln/device/cuda/multiply_plan.hpp>
+#include <kiln/device/cuda/pooling.hpp>
+#include <kiln/nn/functional/conv2d.hpp>
+#include <kiln/nn/functional/pool2d.hpp>
+
+namespace kiln {
+
+namespace detail {
+inline const cuda::stream& stream_near(const storage& near) {
+  return cuda::current_stream({near.device});
+}
+}  // namespace detail
+
+template <>
+struct convolution<Cuda> {
+  template <class T>
+  static void forward(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y, const storage& near) {
+    cuda::convolve(s, dtype_of<T>, x, w, bias, y, cuda::allow_tf32(), detail::stream_near(near));
+  }
+  template <class T>
+  static void backward_input(const convolution_sizes& s, const T* dy, const T* w, T* dx, bool add,
+                             const storage& near) {
+    cuda::convolve_backward_input(s, dtype_of<T>, dy, w, dx, add, cuda::allow_tf32(), detail::stream_near(near));
+  }
+  template <class T>
+  static void backward_weight(const convolution_sizes& s, const T* x, const T* dy, T* dw, bool add,
+                              const storage& near) {
+    cuda::convolve_backward_weight(s, dtype_of<T>, x, dy, dw, add, cuda::allow_tf32(), detail::stream_near(near));
+  }
+  template <class T>
+  static void backward_bias(const convolution_sizes& s, const T* dy, T* db, bool add, const storage& near) {
+    cuda::convolve_backward_bias(s, dtype_of<T>, dy, db, add, detail::stream_near(near));
+  }
+};
+
+template <>
+struct pooling<Cuda> {
+  template <class T>
+  static void max(const pooling_sizes& s, const T* x, T* y, const storage& near) {
+    cuda::max_pool(s, dtype_of<T>, x, y, detail::stream_near(near));
+  }
+  template <class T>
+  static void max_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add,
+                           const storage& near) {
+    cuda::max_pool_backward(s, dtype_of<T>, x, y, dy, dx, add, detail::stream_near(near));
+  }
+  template <class T>
+  static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage& near) {
+    cuda::average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
+  }
+  template <class T>
+  static void average_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add,
+                               const storage& near) {
+    cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+  }
+};
+
+}  // namespace kiln

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+// max_pool2d and avg_pool2d: the largest element, or the average, under a window that moves over images, as PyTorch has
+// them, with gradients. What a device does for them stands in `pooling<Device>`.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include <kiln/autograd/node.hpp>
+#include <kiln/device/cpu/pooling.hpp>
+#include <kiln/nn/functional/window.hpp>
+
+namespace kiln {
+
+/// The stride of a pooling that moves by the size of its kernel.
+inline constexpr pair2d kernel_as_stride{std::numeric_limits<std::int64_t>::min()};
+
+/// What max_pool2d may be told; each pair may be one number.
+struct max_pool2d_options {
+  pair2d stride = kernel_as_stride;  ///< how far the window moves
+  pair2d padding = 0;                ///< smallest values added at each edge; at most half of the window
+  pair2d dilation = 1;               ///< distance between the elements under the window
+  bool ceil_mode = false;            ///< also windows that reach over the far edge
+};
+
+/// What avg_pool2d may be told; each pair may be one number.
+struct avg_pool2d_options {
+  pair2d stride = kernel_as_stride;  ///< how far the window moves
+  pair2d padding = 0;                ///< zeros added at each edge; at most half of the window
+  bool ceil_mode = false;            ///< also windows that reach over the far edge
+  bool count_include_pad = true;     ///< the padding counts as elements
+  std::optional<std::int64_t> divisor_override =
+      std::nullopt;  ///< what every sum is divided by, instead of the number of elements
+};
+
+/// What a device does for poolings. All memory is contiguous and on the device: x and dx (planes, image), y and dy
+/// (planes, places); `add` says whether a gradient is added to what is there. The storage is that of what is written.
+/// T is a floating type.
+template <class Device>
+struct pooling;
+
+template <>
+struct pooling<Cpu> {
+  template <class T>
+  static void max(const pooling_sizes& s, const T* x, T* y, const storage&) {
+    cpu::max_pool(s, x, y);
+  }
+  template <class T>
+  static void max_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add,
+                           const storage&) {
+    cpu::max_pool_backward(s, x, y, dy, dx, add);
+  }
+  template <class T>
+  static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage&) {
+    cpu::average_pool(s, divisor, x, y);
+  }
+  template <class T>
+  static void average_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add,
+                               const storage&) {
+    cpu::average_pool_backward(s, divisor, dy, dx, add);
+  }
+};
+
+namespace detail {
+
+/// The sizes of a pooling. Throws shape_error and value_error as max_pool2d.
+inline pooling_sizes checked_pooling(const dims& x, window2d window, bool ceil, const char* where) {
+  if (x.rank() != 4)
+    throw shape_error(message(where, ": images of shape ", x,
+                              " need four axes: batch, channel, row, column (unsqueeze or reshape them)"));
+  if (window.stride == kernel_as_stride) window.stride = window.kernel;
+  check_window(window, where);
+  const pair2d reach = window.reach();
+  if (window.padding.height > reach.height / 2 || window.padding.width > reach.width / 2)
+    throw value_error(message(where, ": a padding of ", window.padding, " for a window that reaches over ", reach,
+                              ": use at most half of that"));
+  const pair2d image{x[2], x[3]};
+  if (image.height == 0 || image.width == 0)
+    throw shape_error(message(where, ": images of shape ", x, " have no elements to pool: each needs one at least"));
+  return {x[0] * x[1], image, window_places(image, window, ceil, x, where), window};
+}
+
+template <Element T, class Device>
+class max_pool_node final : public graph_node {
+ public:
+  max_pool_node(const pooling_sizes& s, const tensor_state& x, const tensor_state& y, ref<gradient_record> record)
+      : sizes_(s), edge_(std::move(record)) {
+    x_.save(x);
+    y_.save(y);
+    inputs = &edge_;
+    input_count = 1;
+  }
+  void backward(const ref<tensor_state>& gradient) override {
+    const storage& near = *gradient->memory;
+    for (const saved_value* v : {&x_, &y_}) {
+      v->check();
+      executor<Device>::check_operand(*v->memory, near);
+    }
+    const gradient_target to(*edge_, functions_of<Device>, near);
+    pooling<Device>::max_backward(sizes_, static_cast<const T*>(x_.data), static_cast<const T*>(y_.data),
+                                  static_cast<const T*>(gradient->data), static_cast<T*>(to.tensor->data), to.add,
+                                  near);
+  }
+  void release() override {
+    x_.memory = nullptr, y_.memory = nullptr;
+    edge_ = nullptr;
+    freed = true;
+  }
+
+ private:
+  pooling_sizes sizes_;
+  saved_value x_, y_;
+  ref<gradient_record> edge_;
+};
+
+template <Element T, class Device>
+class average_pool_node final : public graph_node {
+ public:
+  average_pool_node(const pooling_sizes& s, const average_divisor& divisor, ref<gradient_record> record)
+      : sizes_(s), divisor_(divisor), edge_(std::move(record)) {
+    inputs = &edge_;
+    input_count = 1;
+  }
+  void backward(const ref<tensor_state>& gradient) override {
+    const storage& near = *gradient->memory;
+    const gradient_target to(*edge_, functions_of<Device>, near);
+    pooling<Device>::average_backward(sizes_, divisor_, static_cast<const T*>(gradient->data),
+                                      static_cast<T*>(to.tensor->data), to.add, near);
+  }
+  void release() override {
+    edge_ = nullptr;
+    freed = true;
+  }
+
+ private:
+  pooling_sizes sizes_;
+  average_divisor divisor_;
+  ref<gradient_record> edge_;
+};
+
+/// Makes the result of a pooling: run(in, out) computes it, producer(in, out) makes its node.
+template <Element T, class Device, class Run, class Producer>
+Tensor<T, Device> pool(const Tensor<T, Device>& x, const pooling_sizes& s, Run run, Producer producer) {
+  auto out = new_output(x, {x.sizes()[0], x.sizes()[1], s.places.height, s.places.width});
+  const Tensor<T, Device> images = in_one_piece(x, *out);
+  if (s.planes > 0) run(images.data(), static_cast<T*>(out->data), *out->memory);
+  if (!grad_enabled() || !x.needs_grad()) return Tensor<T, Device>(std::move(out));
+  graph_node* const node = producer(*images.state(), *out);
+  return with_producer<T, Device>(std::move(out), node);
+}
+
+}  // namespace detail
+
+/// The largest element under a window that moves over images x (N, C, H, W): (N, C, H', W') with
+/// H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1; with ceil_mode the quotient is rounded up, but
+/// no window begins beyond the image. A nan under the window is the result. The gradient goes to the first of the
+/// largest elements. Throws shape_error where sizes do not fit, value_error for options out of range.
+template <Expression X>
+auto max_pool2d(const X& x, pair2d kernel_size, const max_pool2d_options& options = {}) {
+  using T = typename X::value_type;
+  using Device = typename X::device_type;
+  static_assert(is_floating(dtype_of<T>), "kiln: max_pool2d needs a floating element type: cast<float>() the operand");
+  const auto images = detail::as_tensor(x);
+  const pooling_sizes s =
+      detail::checked_pooling(images.sizes(), {kernel_size, options.stride, options.padding, options.dilation},
+                              options.ceil_mode, "max_pool2d");
+  return detail::pool(
+      images, s, [&](const T* in, T* out, const storage& near) { pooling<Device>::max(s, in, out, near); },
+      [&](const tensor_state& in, const tensor_state& out) {
+        return new detail::max_pool_node<T, Device>(s, in, out, images.state()->history);
+      });
+}
+
+/// The average of the elements under a window that moves over images x (N, C, H, W): (N, C, H', W') with
+/// H' = floor((H + 2 padding - kernel) / stride) + 1, or rounded up with ceil_mode, as max_pool2d. Zeros of the padding
+/// are counted unless count_include_pad is false; what lies beyond the padding never is. Throws shape_error where sizes
+/// do not fit, value_error for options out of range.
+template <Expression X>
+auto avg_pool2d(const X& x, pair2d kernel_size, const avg_pool2d_options& options = {}) {
+  using T = typename X::value_type;
+  using Device = typename X::device_type;
+  static_assert(is_floating(dtype_of<T>), "kiln: avg_pool2d needs a floating element type: cast<float>() the operand");
+  if (options.divisor_override && *options.divisor_override == 0)
+    throw value_error("avg_pool2d: a divisor_override of 0: use another number, or leave it out");
+  const auto images = detail::as_tensor(x);
+  const pooling_sizes s = detail::checked_pooling(images.sizes(), {kernel_size, options.stride, options.padding, 1},
+                                                  options.ceil_mode, "avg_pool2d");
+  const average_divisor divisor{options.count_include_pad, options.divisor_override.value_or(0)};
+  return detail::pool(
+      images, s, [&](const T* in, T* out, const storage& near) { pooling<Device>::average(s, divisor, in, out, near); },
+      [&](const tensor_state&, const tensor_state&) {
+        return new detail::average_pool_node<T, Device>(s, divisor, images.state()->history);
+      });
+}
+
+}  // namespace kiln
