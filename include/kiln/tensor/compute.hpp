@@ -180,12 +180,12 @@ bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_
   return false;
 }
 
-template <class E>
+template <bool Tracked, class E>
 void run_into(const E& e, const evaluation& how, collected<E>& c, const ref<tensor_state>& out, bool recorded,
               bool in_place = false) {
   (void)e;
-  // Integers have no gradient: compile no program for it.
-  constexpr bool differentiable = is_floating(dtype_of<typename E::value_type>);
+  // Where no gradient can be asked for, compile no program for it: that is half of the cost of an expression.
+  constexpr bool differentiable = Tracked && is_floating(dtype_of<typename E::value_type>);
   if constexpr (census<E>::products > 0) {
     std::array<ref<tensor_state>, static_cast<std::size_t>(census<E>::products)> held;
     if (!compute_products<E>(c, held, how, out, recorded) && !run_at_once<E>(c, *out, count(how.domain)))
@@ -218,18 +218,20 @@ bool plan_evaluation(const E& e, const collected<E>& c, evaluation& how) {
   }
 }
 
-/// The values of an expression in a tensor of their own: `reuse` if it has the right sizes, else a new one.
-template <class E>
+/// The values of an expression in a tensor of their own: `reuse` if it has the right sizes, else a new one. What is not
+/// `Tracked` remembers nothing for backward passes.
+template <bool Tracked = true, class E>
 ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
   static_assert(census<E>::leaves <= cpu::max_slots - 2,
                 "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
   if constexpr (never_fits<E>) {
-    return compute(row_split::unnested(e), std::move(reuse));
+    return compute<Tracked>(row_split::unnested(e), std::move(reuse));
   } else {
     collected<E> c(e);
     evaluation how;
     if (!plan_evaluation(e, c, how)) {
-      if constexpr (census<E>::rows > 0 && !always_fits<E>) return compute(row_split::apart(e), std::move(reuse));
+      if constexpr (census<E>::rows > 0 && !always_fits<E>)
+        return compute<Tracked>(row_split::apart(e), std::move(reuse));
     }
     const dims sizes = result_sizes(e, how);
     const storage& near = *first_memory<E>(c);
@@ -238,7 +240,7 @@ ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
                                 ? std::move(reuse)
                                 : device::new_tensor(dtype_of<typename E::value_type>, sizes, near);
     out->history = nullptr;
-    run_into(e, how, c, out, is_floating(out->type) && grad_enabled() && any_history<E>(c));
+    run_into<Tracked>(e, how, c, out, Tracked && is_floating(out->type) && grad_enabled() && any_history<E>(c));
     return out;
   }
 }
@@ -306,7 +308,7 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
     if (!run_at_once<E>(c, *target, count(sizes))) run_kernel<E>(c, how, *target);
     return;
   }
-  run_into(e, how, c, target, true, true);
+  run_into<true>(e, how, c, target, true, true);
 }
 
 }  // namespace kiln::detail

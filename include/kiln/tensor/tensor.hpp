@@ -249,4 +249,16 @@ class Tensor {
   ref<tensor_state> state_;
 };
 
+namespace detail {
+/// The values of an expression that no gradient goes through. Unlike a Tensor made of it, it compiles no gradient
+/// program.
+template <Expression E>
+auto untracked(const E& e) {
+  if constexpr (Leaf<E>)
+    return e;
+  else
+    return Tensor<typename E::value_type, typename E::device_type>(compute<false>(e));
+}
+}  // namespace detail
+
 }  // namespace kiln

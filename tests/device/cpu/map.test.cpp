@@ -11,6 +11,7 @@
 #include <support/draw.hpp>
 
 using namespace kiln;
+using detail::untracked;
 using test::difference;
 using test::draw;
 using test::lengths;
@@ -32,7 +33,7 @@ TEST_CASE("map: random shapes, broadcasts and layouts, from one element to past 
     // term.
     const naive want = test::map([](double x, double y, double z) { return std::max(x * y + z, 0.0) - 0.5 * x; },
                                  naive::of(a), naive::of(b), naive::of(c));
-    CHECK(difference(Tensor<float>(maximum(b * a + c, 0.0f) - 0.5f * a), want, 1e-6, 1e-6) == "");
+    CHECK(difference(untracked(maximum(b * a + c, 0.0f) - 0.5f * a), want, 1e-6, 1e-6) == "");
   }
 }
 
@@ -52,24 +53,24 @@ TEST_CASE("map: types mix, and each is computed and stored as its own") {
     const naive nf = naive::of(f), ng = naive::of(g), ni = naive::of(i), nl = naive::of(l), nb = naive::of(b),
                 nh = naive::of(h), nk = naive::of(k), nu = naive::of(u);
     CHECK(
-        difference(Tensor<double>(where(b, g * i, f)),
+        difference(untracked(where(b, g * i, f)),
                    test::map([](double c, double x, double y, double z) { return c != 0 ? x * y : z; }, nb, ng, ni, nf),
                    1e-15) == "");
-    CHECK(difference(Tensor<bool>(i * l > u),
+    CHECK(difference(untracked(i * l > u),
                      test::map([](double x, double y, double z) { return x * y > z; }, ni, nl, nu)) == "");
-    CHECK(difference(Tensor<float>(h * k + f),
+    CHECK(difference(untracked(h * k + f),
                      test::map([](double x, double y, double z) { return x * y + z; }, nh, nk, nf), 1e-6, 1e-6) == "");
     CHECK(
-        difference(Tensor<half>(h * h - 0.5f),
+        difference(untracked(h * h - 0.5f),
                    test::map([](double x, double) { return static_cast<float>(half(static_cast<float>(x * x - 0.5))); },
                              nh, nh),
                    0) == "");
-    CHECK(difference(Tensor<std::int32_t>(cast<std::int32_t>(g * 1.75)),
+    CHECK(difference(untracked(cast<std::int32_t>(g * 1.75)),
                      test::map([](double x) { return std::trunc(x * 1.75); }, ng)) == "");
-    CHECK(difference(Tensor<std::uint8_t>(maximum(u, u) + u), test::map([](double x) { return 2 * x; }, nu)) == "");
-    CHECK(difference(Tensor<std::int64_t>(where(!b, l, i)),
+    CHECK(difference(untracked(maximum(u, u) + u), test::map([](double x) { return 2 * x; }, nu)) == "");
+    CHECK(difference(untracked(where(!b, l, i)),
                      test::map([](double c, double x, double y) { return c != 0 ? y : x; }, nb, nl, ni)) == "");
-    CHECK(difference(Tensor<float>(u / 4), test::map([](double x) { return x / 4; }, nu)) == "");
+    CHECK(difference(untracked(u / 4), test::map([](double x) { return x / 4; }, nu)) == "");
   }
 }
 
@@ -176,7 +177,7 @@ TEST_CASE("map: several threads of the program evaluate at once") {
   std::atomic<int> wrong{0};
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      for (int round = 0; round < 30; ++round) wrong += difference(Tensor<float>(a * b + a), want) != "";
+      for (int round = 0; round < 30; ++round) wrong += difference(untracked(a * b + a), want) != "";
     });
   for (auto& thread : threads) thread.join();
   CHECK(wrong == 0);

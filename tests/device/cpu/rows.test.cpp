@@ -12,6 +12,7 @@
 #include <support/draw.hpp>
 
 using namespace kiln;
+using detail::untracked;
 using test::difference;
 using test::draw;
 using test::lengths;
@@ -71,15 +72,15 @@ TEST_CASE("rows: softmax and norms over random axes of random layouts, nested in
     CAPTURE(b.sizes());
     CAPTURE(mask);
     const naive na = naive::of(a), nb = naive::of(b), ab = test::map([](double x, double y) { return x * y; }, na, nb);
-    CHECK(difference(Tensor<float>(softmax(a, over)), test::along(softmax_of, na, mask), 3e-6) == "");
-    CHECK(difference(Tensor<float>(2.0f * log_softmax(a * b, over) + b),
+    CHECK(difference(untracked(softmax(a, over)), test::along(softmax_of, na, mask), 3e-6) == "");
+    CHECK(difference(untracked(2.0f * log_softmax(a * b, over) + b),
                      test::map([](double x, double y) { return 2 * x + y; }, test::along(log_softmax_of, ab, mask), nb),
                      2e-6, 3e-6) == "");
-    CHECK(difference(Tensor<float>(layer_norm(a, over, 0.01) * b),
+    CHECK(difference(untracked(layer_norm(a, over, 0.01) * b),
                      test::map(std::multiplies<>(),
                                test::along([](row v) { return layer_norm_of(std::move(v), 0.01); }, na, mask), nb),
                      2e-5, 1e-5) == "");
-    CHECK(difference(Tensor<double>(rms_norm(cast<double>(a) + 1.0, over)),
+    CHECK(difference(untracked(rms_norm(cast<double>(a) + 1.0, over)),
                      test::along([](row v) { return rms_norm_of(std::move(v), 1e-6); },
                                  test::map([](double x) { return x + 1; }, na), mask),
                      1e-12, 1e-12) == "");
@@ -122,27 +123,27 @@ TEST_CASE("rows: expressions that one kernel cannot do are split, and right") {
       return test::reduce(mean_of, a, mask, keep);
     };
     const auto minus = std::minus<>();
-    CHECK(difference(Tensor<float>(x - mean(y, -1, true)), test::map(minus, nx, mean_along(ny, 2, true)), 1e-5, 1e-6) ==
+    CHECK(difference(untracked(x - mean(y, -1, true)), test::map(minus, nx, mean_along(ny, 2, true)), 1e-5, 1e-6) ==
           "");
-    CHECK(difference(Tensor<float>(x - mean(x)), test::map(minus, nx, mean_along(nx, 3, false)), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x, 0) - mean(y, 1, true)),
+    CHECK(difference(untracked(x - mean(x)), test::map(minus, nx, mean_along(nx, 3, false)), 1e-5, 1e-6) == "");
+    CHECK(difference(untracked(mean(x, 0) - mean(y, 1, true)),
                      test::map(minus, mean_along(nx, 1, false), mean_along(ny, 2, true)), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x, 1) - mean(y, 1)),
+    CHECK(difference(untracked(mean(x, 1) - mean(y, 1)),
                      test::map(minus, mean_along(nx, 2, false), mean_along(ny, 2, false)), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x, 0) - mean(x, 0, true)), naive({1, n}), 0, 1e-6) == "");
+    CHECK(difference(untracked(mean(x, 0) - mean(x, 0, true)), naive({1, n}), 0, 1e-6) == "");
     // A row mean without keepdim lines up with the columns: not what one kernel over rows computes.
-    CHECK(difference(Tensor<float>(square_one - mean(square_one, -1)), test::map(minus, ns, mean_along(ns, 2, false)),
-                     1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(mean(x, -1), 0)), mean_along(nx, 3, false), 1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(mean(x * number, -1) * number),
+    CHECK(difference(untracked(square_one - mean(square_one, -1)), test::map(minus, ns, mean_along(ns, 2, false)), 1e-5,
+                     1e-6) == "");
+    CHECK(difference(untracked(mean(mean(x, -1), 0)), mean_along(nx, 3, false), 1e-5, 1e-6) == "");
+    CHECK(difference(untracked(mean(x * number, -1) * number),
                      test::map([&](double a) { return a * double(number.item()) * double(number.item()); },
                                mean_along(nx, 2, false)),
                      1e-5, 1e-6) == "");
     const naive soft = test::along(softmax_of, nx, 1), log_soft = test::along(log_softmax_of, ny, 2);
-    CHECK(difference(Tensor<float>(softmax(x, 0) * log_softmax(y, 1)), test::map(std::multiplies<>(), soft, log_soft),
-                     1e-5, 1e-6) == "");
-    CHECK(difference(Tensor<float>(softmax(softmax(x, 0), 1)), test::along(softmax_of, soft, 2), 1e-5) == "");
-    CHECK(difference(Tensor<float>(-mean(mean(log_softmax(y, 1) * x, 1))),
+    CHECK(difference(untracked(softmax(x, 0) * log_softmax(y, 1)), test::map(std::multiplies<>(), soft, log_soft), 1e-5,
+                     1e-6) == "");
+    CHECK(difference(untracked(softmax(softmax(x, 0), 1)), test::along(softmax_of, soft, 2), 1e-5) == "");
+    CHECK(difference(untracked(-mean(mean(log_softmax(y, 1) * x, 1))),
                      test::map([](double v) { return -v; },
                                mean_along(test::map(std::multiplies<>(), log_soft, nx), 3, false)),
                      1e-5, 1e-6) == "");

@@ -44,26 +44,6 @@ Tensor<T, Device> restored(const saved_value& v) {
   return Tensor<T, Device>(std::move(state));
 }
 
-/// The values of an expression that no gradient goes through: unlike for a Tensor made of it, no gradient program is
-/// compiled, which would be half of the cost of every expression here.
-template <Expression E>
-auto untracked(const E& e) {
-  if constexpr (Leaf<E>) {
-    return e;
-  } else {
-    using Device = typename E::device_type;
-    static_assert(census<E>::products == 0 && (census<E>::rows == 0 || always_fits<E>),
-                  "kiln: untracked needs an expression that one kernel can run");
-    const collected<E> c(e);
-    evaluation how;
-    plan_evaluation(e, c, how);
-    auto out =
-        executor<Device>::new_tensor(dtype_of<typename E::value_type>, result_sizes(e, how), *first_memory<E>(c));
-    if (!run_at_once<E>(c, *out, count(how.domain))) run_kernel<E>(c, how, *out);
-    return Tensor<typename E::value_type, Device>(std::move(out));
-  }
-}
-
 /// Adds to the gradient of a record, or makes it.
 template <Element T, class Device>
 void add_gradient(gradient_record& record, const Tensor<T, Device>& value) {
