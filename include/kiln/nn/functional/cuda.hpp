@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Convolution and pooling of Tensor<T, Cuda>, by cuDNN.
+// Convolution and pooling of Tensor<T, Cuda>: by cuDNN, and by kernels of our own where it has none or does not say
+// which of several maxima gets the gradient.
 #pragma once
 
 #include <kiln/device/cuda/convolution.hpp>
 #include <kiln/device/cuda/multiply_plan.hpp>
+#include <kiln/device/cuda/pool.hpp>
 #include <kiln/device/cuda/pooling.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>
@@ -42,21 +44,27 @@ template <>
 struct pooling<Cuda> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage& near) {
-    cuda::max_pool(s, dtype_of<T>, x, y, detail::stream_near(near));
+    cuda::pool_max(s, dtype_of<T>, x, y, detail::stream_near(near));
   }
   template <class T>
   static void max_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add,
                            const storage& near) {
-    cuda::max_pool_backward(s, dtype_of<T>, x, y, dy, dx, add, detail::stream_near(near));
+    cuda::pool_max_backward(s, dtype_of<T>, x, y, dy, dx, add, detail::stream_near(near));
   }
   template <class T>
   static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage& near) {
-    cuda::average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
+    if (cuda::can_pool(s, divisor))
+      cuda::average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
+    else
+      cuda::pool_average(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
   }
   template <class T>
   static void average_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add,
                                const storage& near) {
-    cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+    if (cuda::can_pool(s, divisor))
+      cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+    else
+      cuda::pool_average_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
   }
 };
 
