@@ -10,6 +10,7 @@ configure_package_config_file(cmake/kiln-config.cmake.in kiln-config.cmake INSTA
 # Header-only, so 32- and 64-bit installs are the same; before 1.0 a minor version may break its callers.
 write_basic_package_version_file(kiln-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kiln-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/kiln-config-version.cmake
+              cmake/kiln_bundle.cmake cmake/bundle_main.cpp
         DESTINATION ${package_dir})
 configure_file(cmake/kiln.pc.in kiln.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Poolings and their gradients, one thread for each element that is written: the gradient of an element is gathered from
-// the windows that it lies under, so that no two threads add to one place.
+// Poolings and their gradients, one thread for each element that is written: the gradient of an element is gathered
+// from the windows that it lies under, so that no two threads add to one place.
 #pragma once
 
 #include <kernels/map.cuh>

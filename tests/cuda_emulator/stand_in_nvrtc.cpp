@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A stand-in for libnvrtc: compiles CUDA text with the host compiler for the emulator. Its "cubin" is a shared object,
 // which the stand-in for the driver loads. KILN_LIBNVRTC names the built file.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -37,7 +38,7 @@ int give(const std::string& text, char* place) {
   return success;
 }
 
-long compiled = 0;
+std::atomic<long> compiled = 0;  // tools compile on several threads
 
 }  // namespace
 

@@ -2,15 +2,32 @@
 // gather, scatter and their relatives on Tensor<T, Cuda>.
 #pragma once
 
+#include <vector>
+
 #include <kiln/device/cuda/index.hpp>
+#include <kiln/device/cuda/registry.hpp>
 #include <kiln/tensor/indexing.hpp>
 
 namespace kiln::detail {
+
+/// Enters the kernels for elements of T among those that a bundle holds.
+template <Element T>
+inline const cuda::registration<cuda::registered_kernels> registered_index_kernels{{[] {
+  using cuda::index_kernel;
+  std::vector<cuda::source> all;
+  for (const index_kernel which :
+       {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add, index_kernel::make_keys,
+        index_kernel::sort_step, index_kernel::sort_tiles, index_kernel::sum_in_order})
+    for (const bool wide : {false, true})
+      if (which != index_kernel::scatter_add || sizeof(T) > 1) all.push_back(print_index(which, dtype_of<T>, wide));
+  return all;
+}}};
 
 template <>
 struct indexer<Cuda> {
   template <Element T>
   static void run(const index_job& job, const storage& near) {
+    static_cast<void>(registered_index_kernels<T>);
     cuda::run_index(job, dtype_of<T>, {near.device});
   }
 };

@@ -7,6 +7,7 @@
 
 #include <kiln/device/cpu/task.hpp>
 #include <kiln/device/cuda/execute.hpp>
+#include <kiln/device/cuda/registry.hpp>
 
 namespace kiln::detail {
 
@@ -62,9 +63,15 @@ inline void run_on_cuda(cuda::launch_table& launches, const cpu::compiled& progr
   cuda::execute(launches, what, device);
 }
 
+/// Enters the tape of a Program among those that a bundle has kernels for.
+template <class Program>
+inline const cuda::registration<cuda::registered_tape> registered_program{
+    {cuda_program<Program>.tape, Program::row_root, Program::stores.data()}};
+
 /// Queues a job in the current stream of a device.
 template <class Program>
 void run_on_cuda(const cpu::task& job, Cuda device) {
+  static_cast<void>(registered_program<Program>);
   static cuda::launch_table& launches = *new cuda::launch_table;
   run_on_cuda(launches, cuda_program<Program>, job, device);
 }

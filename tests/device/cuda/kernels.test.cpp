@@ -4,7 +4,11 @@
 
 #include <cuda_emulator/stand_in.hpp>
 
+#include "device/cuda/cache_folder.hpp"
+
 #include <doctest/doctest.h>
+
+#include <fstream>
 
 using namespace kiln;
 using kiln::cuda::detail::view_of;
@@ -31,15 +35,15 @@ std::vector<cuda::launch> launches_of(dtype type, std::int64_t n) {
 
 TEST_CASE("kernels: sizes do not matter, types and devices do") {
   const auto& device = emulate::stand_in();
-  const long before = device.compiled();
+  const long before = device.emulated() ? device.compiled() : 0;
   const auto one = cuda::kernel_of(launches_of(dtype::float32, 64)[0], {});
   CHECK(cuda::kernel_of(launches_of(dtype::float32, 128)[0], {}) == one);
-  CHECK(device.compiled() <= before + 1);
+  if (device.emulated()) CHECK(device.compiled() <= before + 1);
   CHECK(cuda::kernel_of(launches_of(dtype::float64, 64)[0], {}) != one);
-  CHECK(cuda::kernel_of(launches_of(dtype::float32, 64)[0], Cuda{1}) != one);
+  if (!emulate::lacks_second_device()) CHECK(cuda::kernel_of(launches_of(dtype::float32, 64)[0], Cuda{1}) != one);
   CHECK(one->parameters.size() == 3);
   // One load for each device and type.
-  CHECK(device.count("cuModuleLoadData") == 3);
+  if (device.emulated()) CHECK(device.count("cuModuleLoadData") == 3);
 }
 
 TEST_CASE("kernels: a constant is part of the text, so of the key") {
@@ -58,4 +62,50 @@ TEST_CASE("kernels: a text that is no CUDA says so with its lines, and not while
   cuda::detail::capturing = true;
   CHECK_THROWS_WITH_AS(cuda::load_kernel("wrong", wrong, {}), doctest::Contains("capture"), device_error);
   cuda::detail::capturing = false;
+}
+
+TEST_CASE("kernels: a bundle has the kernel, or has not, or has code that this driver does not load") {
+  const auto& device = emulate::stand_in();
+  const cuda::launch what = launches_of(dtype::float32, 64)[0];
+  const cuda::source printed = what.print(what.job, what.how);
+  const int architecture = cuda::properties({}).architecture;
+  const auto good = cuda::process_cache().get(cuda::request_for(printed, architecture, cuda::nvrtc()),
+                                              cuda::compile_with(cuda::nvrtc()));
+  const cuda::cache_key key = cuda::bundle_key(printed.text, architecture);
+  const auto list_with = [](const std::vector<cuda::bundle_part>& parts) {
+    static const cuda_cache_test::folder& folder = *new cuda_cache_test::folder;
+    static int number = 0;
+    const std::string path = folder.path() / std::to_string(++number);
+    std::ofstream(path, std::ios::binary) << cuda::bundle_bytes(parts);
+    auto list = std::make_unique<cuda::bundle_list>();
+    list->add(*cuda::detail::file_part::whole(path));
+    return list;
+  };
+  const auto full = list_with({{architecture, {key}, *good}}), none = list_with({}),
+             wrong = list_with({{architecture, {key}, "no code"}});
+  const long before = device.emulated() ? device.compiled() : 0;
+  const auto loaded = cuda::bundled_kernel("from a bundle", printed, {}, *full);
+  REQUIRE(loaded != nullptr);
+  CHECK(loaded->parameters.size() == 3);
+  // Another kernel of the same image takes no other load.
+  const long long loads = device.emulated() ? device.count("cuModuleLoadData") : 0;
+  CHECK(cuda::bundled_kernel("the same again", printed, {}, *full) != nullptr);
+  if (device.emulated()) CHECK(device.count("cuModuleLoadData") == loads);
+  CHECK(cuda::bundled_kernel("not there", printed, {}, *none) == nullptr);
+  CHECK(cuda::bundled_kernel("not loadable", printed, {}, *wrong) == nullptr);
+  CHECK(wrong->state().find("loading a kernel") != std::string::npos);
+  if (device.emulated()) CHECK(device.compiled() == before);
+}
+
+TEST_CASE("kernels: where a bundle is required, nothing is compiled, and the error names kernel, bundle and way out") {
+  const auto& device = emulate::stand_in();
+  ::setenv("KILN_REQUIRE_BUNDLE", "1", 1);
+  const long before = device.emulated() ? device.compiled() : 0;
+  const cuda::launch what = launches_of(dtype::float64, 64)[0];
+  for (const char* part :
+       {"one of kiln's own kernels (kiln_map_", "this program has no bundle", "), or unset KILN_REQUIRE_BUNDLE"})
+    CHECK_THROWS_WITH_AS(cuda::load_kernel("required", what.print(what.job, what.how), {}), doctest::Contains(part),
+                         device_error);
+  ::unsetenv("KILN_REQUIRE_BUNDLE");
+  if (device.emulated()) CHECK(device.compiled() == before);
 }

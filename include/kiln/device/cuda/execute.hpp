@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs a task on a GPU. Planning, printing and compiling happen when an expression meets a layout for the first time;
-// after that its launches are ready, and only addresses and numbers are put in.
+// after that its launches are ready, and only addresses and numbers are put in. Where nothing can be compiled, a bundle
+// has the kernels; for a layout that it does not know it has one that fits any.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include <kiln/device/cuda/kernels.hpp>
 #include <kiln/device/cuda/memory.hpp>
 #include <kiln/device/cuda/memory_copy.hpp>
+#include <kiln/device/cuda/schedule_general.hpp>
 
 namespace kiln::cuda {
 
@@ -145,16 +148,23 @@ inline device_shape shape_of(Cuda device) {
   return {.processors = p.multiprocessors, .blocks_on_each = std::max(1, p.threads_per_multiprocessor / 256)};
 }
 
-inline std::shared_ptr<const ready_task> make_ready(const task& job, Cuda device) {
+// Which launches do a task, and where their kernels come from.
+enum class kernel_choice : std::uint8_t { compiled, bundled, general };
+
+// What does a task, or null if a kernel of it is in no bundle and must not or cannot be compiled.
+inline std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device, kernel_choice choice) {
   auto made = std::make_shared<ready_task>();
-  made->facts = facts_of(job, device);
   const scratch_memory scratch = [&](std::size_t bytes) {
     const std::uint64_t at = scratch_base + made->scratch_bytes;
     made->scratch_bytes += (bytes + 255) / 256 * 256;
     return reinterpret_cast<void*>(at);
   };
-  for (const launch& each : schedule(job, shape_of(device), scratch)) {
-    ready_launch next{.kernel = kernel_of(each, device), .size = {}, .arguments = {}};
+  const bool general = choice == kernel_choice::general;
+  const device_shape shape = shape_of(device);
+  for (const launch& each : general ? schedule_general(job, shape, scratch) : schedule(job, shape, scratch)) {
+    ready_launch next;
+    next.kernel = choice == kernel_choice::compiled ? kernel_of(each, device) : find_kernel(each, device);
+    if (!next.kernel) return nullptr;
     next.size.grid_x = static_cast<unsigned>(each.blocks);
     next.size.block_x = static_cast<unsigned>(each.how.threads);
     const std::vector<parameter>& parameters = next.kernel->parameters;
@@ -172,7 +182,23 @@ inline std::shared_ptr<const ready_task> make_ready(const task& job, Cuda device
                                  "into a Tensor first"));
     made->launches.push_back(std::move(next));
   }
+  made->facts = facts_of(job, device);
   return made;
+}
+
+inline std::shared_ptr<const ready_task> make_ready(const task& job, Cuda device) {
+  if (may_compile()) return try_ready(job, device, kernel_choice::compiled);
+  for (const kernel_choice choice : {kernel_choice::bundled, kernel_choice::general})
+    if (auto made = try_ready(job, device, choice)) return made;
+  if (process_bundles().empty() && !bundle_required()) nvrtc();  // says what to install
+  std::uint64_t scratch = scratch_base;
+  const scratch_memory memory = [&scratch](std::size_t bytes) {
+    return reinterpret_cast<void*>(std::exchange(scratch, scratch + (bytes + 255) / 256 * 256));
+  };
+  std::string missed;
+  for (const launch& each : schedule(job, shape_of(device), memory))
+    if (missed.empty() && !find_kernel(each, device)) missed = each.how.key();
+  fail_without_compiler(infix(job.tape, op_rules_table), missed, device);
 }
 
 inline void run_ready(const ready_task& ready, const task& job, Cuda device) {

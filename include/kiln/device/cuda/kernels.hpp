@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/device/cuda/bundle.hpp>
 #include <kiln/device/cuda/compile.hpp>
 #include <kiln/device/cuda/driver_module.hpp>
+#include <kiln/device/cuda/launch.hpp>
 #include <kiln/device/cuda/schedule.hpp>
 
 namespace kiln::cuda {
@@ -57,36 +59,84 @@ class kernel_table {
     const auto at = kernels_.find({key, device});
     return at == kernels_.end() ? nullptr : at->second;
   }
-  // Loads what was compiled; of two threads that come at once, one loads in vain.
+  // Loads what was compiled; of two threads that come at once, one loads in vain. An image may hold several kernels.
   std::shared_ptr<const loaded_kernel> add(const std::string& key, Cuda device, const source& printed,
                                            const kernel_image& image) {
-    loaded_module module(device, image->data());
-    auto made = std::make_shared<const loaded_kernel>(loaded_kernel{module.function(printed.name), printed.parameters});
-    const std::lock_guard lock(mutex_);
-    const auto [at, first] = kernels_.try_emplace({key, device.index}, std::move(made));
-    if (first) modules_.push_back(std::move(module));
-    return at->second;
+    const std::pair place{image, device.index};
+    std::unique_lock lock(mutex_);
+    auto module = modules_.find(place);
+    if (module == modules_.end()) {
+      lock.unlock();
+      loaded_module loaded(device, image->data());
+      lock.lock();
+      module = modules_.try_emplace(place, std::move(loaded)).first;
+    }
+    auto made =
+        std::make_shared<const loaded_kernel>(loaded_kernel{module->second.function(printed.name), printed.parameters});
+    return kernels_.try_emplace({key, device.index}, std::move(made)).first->second;
   }
 
  private:
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, std::shared_ptr<const loaded_kernel>> kernels_;
-  std::vector<loaded_module> modules_;
+  std::map<std::pair<kernel_image, int>, loaded_module> modules_;
 };
+
+inline void refuse_in_capture_of(const source& printed) {
+  refuse_in_capture(message("the kernel ", printed.name, " has to be compiled or loaded"));
+}
+
+/// Whether kernels may be compiled here: a compiler is there, and not forbidden.
+inline bool may_compile() {
+  return !bundle_required() && find_nvrtc() != nullptr;
+}
+
+/// The error of a kernel that no bundle has and that cannot be compiled.
+[[noreturn]] inline void fail_without_compiler(const std::string& what, const std::string& kernel, Cuda device) {
+  const int architecture = properties(device).architecture;
+  const bool required = bundle_required();
+  throw device_error(message(
+      "cuda: no compiled kernel for ", what, " (", kernel, ") on sm_", architecture, ": ", process_bundles().state(),
+      ", and ", required ? "KILN_REQUIRE_BUNDLE=1 forbids to compile one" : "there is no compiler (",
+      required ? "" : opened_nvrtc::instance().reason + ")", ". Build the program with kiln_bundle(<target> ARCHS ",
+      architecture, required ? "), or unset KILN_REQUIRE_BUNDLE" : ")"));
+}
 
 }  // namespace detail
 
-/// A printed kernel on a device: loaded before, else compiled or taken from the disk. Throws device_error if that
-/// cannot be, and while a graph is captured: the work has to run once before.
+/// A printed kernel on a device from bundles; null if they do not have it, or not for this driver.
+inline std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, const source& printed, Cuda device,
+                                                           const bundle_list& from = process_bundles()) {
+  detail::refuse_in_capture_of(printed);
+  const kernel_image image = from.find(printed.text, properties(device).architecture);
+  if (!image) return nullptr;
+  try {
+    return detail::kernel_table::instance().add(key, device, printed, image);
+  } catch (const device_error& caught) {  // compiled by a newer CUDA than the driver's: it may be compiled again
+    from.note(caught.what());
+    return nullptr;
+  }
+}
+
+/// A printed kernel on a device: out of a bundle, else from the disk or compiled. Throws device_error if that cannot
+/// be, and while a graph is captured: the work has to run once before.
 inline std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device) {
-  detail::refuse_in_capture(message("the kernel ", printed.name, " has to be compiled or loaded"));
+  if (auto found = bundled_kernel(key, printed, device)) return found;
+  if (bundle_required()) detail::fail_without_compiler("one of kiln's own kernels", printed.name, device);
   const nvrtc_functions& compiler = nvrtc();
   const kernel_image image =
       process_cache().get(request_for(printed, properties(device).architecture, compiler), compile_with(compiler));
   return detail::kernel_table::instance().add(key, device, printed, image);
 }
 
-/// The kernel of a launch.
+/// The kernel of a launch if it is loaded, or in a bundle; else null.
+inline std::shared_ptr<const loaded_kernel> find_kernel(const launch& what, Cuda device) {
+  const std::string key = detail::key_of(what.job.tape, what.how);
+  if (auto known = detail::kernel_table::instance().find(key, device.index)) return known;
+  return bundled_kernel(key, what.print(what.job, what.how), device);
+}
+
+/// The kernel of a launch, compiled if need be.
 inline std::shared_ptr<const loaded_kernel> kernel_of(const launch& what, Cuda device) {
   const std::string key = detail::key_of(what.job.tape, what.how);
   if (auto known = detail::kernel_table::instance().find(key, device.index)) return known;

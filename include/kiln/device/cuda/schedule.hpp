@@ -6,40 +6,19 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include <kiln/device/cuda/launch.hpp>
 #include <kiln/device/cuda/print_columns.hpp>
 #include <kiln/device/cuda/print_map.hpp>
 #include <kiln/device/cuda/print_reduce.hpp>
 #include <kiln/device/cuda/print_rows.hpp>
 #include <kiln/device/cuda/print_transpose.hpp>
+#include <kiln/device/cuda/schedule_parts.hpp>
 
 namespace kiln::cuda {
-
-/// One kernel to launch: its task and plan, which name its text, what prints that, and the grid.
-struct launch {
-  task job;
-  plan how;
-  source (*print)(const task&, const plan&) = nullptr;
-  std::int64_t blocks = 1;
-  std::vector<std::uint64_t> scratch = {};   ///< per result: memory for shares, or 0
-  std::shared_ptr<const program> tape = {};  ///< of a kernel that the task itself does not have
-};
-
-/// What of the device a schedule depends on.
-struct device_shape {
-  int processors = 132;    ///< streaming multiprocessors
-  int blocks_on_each = 8;  ///< of 256 threads, that a processor runs at once
-  std::int64_t resident(const plan& p) const {
-    return std::int64_t{processors} * std::max(1, blocks_on_each * 256 / p.threads);
-  }
-};
-
-/// Gives device memory for that many bytes, aligned to 256, which lives until the launches have run.
-using scratch_memory = std::function<void*(std::size_t bytes)>;
 
 namespace detail {
 
@@ -49,7 +28,7 @@ class scheduler {
 
   void add(task job, std::shared_ptr<const program> tape = {}) {
     tape_ = std::move(tape);
-    if (elements(job.domain) == 0) return add_nothing(std::move(job));
+    if (elements_of(job.domain) == 0) return add_nothing(std::move(job));
     const bool rows = count_reductions(job.tape) > 0;
     if (rows && !job.row_root && !rows_can_sum(job)) return add_dense(std::move(job));
     if (!rows && narrow(job)) return rows_can_sum(job) ? add_rows(std::move(job)) : add_dense(std::move(job));
@@ -58,7 +37,8 @@ class scheduler {
     order_axes(arranged);
     collapse(arranged);
     const bool joined = std::popcount(arranged.reduced_axes) <= 1;
-    if (job.row_root && one_pass(job.tape) && all_reduced(job) && (elements(job.domain) > shortest_to_cut || !joined))
+    if (job.row_root && one_pass(job.tape) && all_reduced(job) &&
+        (elements_of(job.domain) > shortest_to_cut || !joined))
       return add_reduction(std::move(job));
     if (columns_suit(arranged)) return add_columns(std::move(arranged));
     if (!joined) return add_packed(std::move(job));
@@ -70,16 +50,6 @@ class scheduler {
   /// One block is enough for fewer elements than these.
   static constexpr std::int64_t shortest_to_cut = 16384;
 
-  static std::int64_t elements(const dims& domain) {
-    std::int64_t n = 1;
-    for (const std::int64_t size : domain) n *= size;
-    return n;
-  }
-  static int count_reductions(const tape_view& t) {
-    int n = 0;
-    for (int i = 0; i < t.size; ++i) n += detail::reduces(t, i);
-    return n;
-  }
   static bool one_pass(const tape_view& t) {
     std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
     for (int i = 0; i < t.size; ++i)
@@ -89,14 +59,9 @@ class scheduler {
     return true;
   }
   static bool all_reduced(const task& job) { return job.reduced_axes == (1u << job.domain.rank()) - 1; }
-  static bool narrow(const task& job, const result_view& y) {
-    for (int i = 0; i < job.domain.rank(); ++i)
-      if (y.data && y.strides[i] == 0 && job.domain[i] > 1) return true;
-    return false;
-  }
   static bool narrow(const task& job) {
     for (const result_view& y : job.results)
-      if (narrow(job, y)) return true;
+      if (is_narrow(job, y)) return true;
     return false;
   }
   // Whether one kernel can hold all sums of a task that is not itself one value per row.
@@ -127,7 +92,7 @@ class scheduler {
   static void set_row(task& job) {
     job.reduced_axes = 1u << (job.domain.rank() - 1);
     for (const result_view& y : job.results) {
-      if (!narrow(job, y)) continue;
+      if (!is_narrow(job, y)) continue;
       std::uint32_t stays = 0;
       for (int i = job.domain.rank() - 1; i >= 0 && y.strides[i] != 0; --i) stays |= 1u << i;
       if (stays) job.reduced_axes = stays;
@@ -144,16 +109,7 @@ class scheduler {
 
   // Rows without elements: every reduction is its identity, if it has one.
   void add_nothing(task job) {
-    std::int64_t rows = 1;
-    for (int i = 0; i < job.domain.rank(); ++i)
-      if (!(job.reduced_axes >> i & 1)) rows *= job.domain[i];
-    if (!job.row_root || rows == 0) return;
-    for (int i = 0; i < job.tape.size; ++i)
-      if (detail::reduces(job.tape, i) && !spelling_of(job.tape[i].code).has_identity) {
-        const std::string_view name = spelling_of(job.tape[i].code).name;
-        throw value_error(message(name, ": no elements along the reduced axes of a tensor of shape ", job.domain,
-                                  ", and the ", name, " of nothing is not defined: check for empty tensors first"));
-      }
+    if (!reduces_nothing(job)) return;
     for (int i = job.domain.rank() - 1; i >= 0; --i)  // one empty axis is as good as several
       if ((job.reduced_axes >> i & 1) && job.domain[i] != 0) detail::erase_axis(job, i);
     add_rows(std::move(job));
@@ -225,7 +181,7 @@ class scheduler {
 
   void add_columns(task job) {
     const int rank = job.domain.rank();
-    const std::int64_t height = job.domain[rank - 1], columns = elements(job.domain) / height;
+    const std::int64_t height = job.domain[rank - 1], columns = elements_of(job.domain) / height;
     const std::int64_t blocks = std::max<std::int64_t>(1, columns / 128), wanted = 4 * device_.processors;
     if (height < 512 || blocks >= wanted) {
       plan p = plan_columns(job);
@@ -241,12 +197,8 @@ class scheduler {
     dims kept = job.domain, second_domain{parts};
     kept.erase(rank - 1);
     for (const std::int64_t size : kept) second_domain.push_back(size);
-    dims packed = dims::filled(rank, 0), of_parts{columns};
-    std::int64_t next = 1;
-    for (int i = rank - 2; i >= 0; --i) {
-      packed[i] = next;
-      next *= job.domain[i];
-    }
+    const dims packed = packed_strides(job.domain, 1u << (rank - 1));
+    dims of_parts{columns};
     for (int i = 0; i + 1 < rank; ++i) of_parts.push_back(packed[i]);
     task second = rest_task(job, *rest, second_domain, 1);
     for (std::size_t r = 0; r < first.results.size(); ++r) {
@@ -280,14 +232,10 @@ class scheduler {
     std::vector<std::pair<task, std::shared_ptr<const program>>> sums;
     for (std::size_t r = 0; r < job.results.size(); ++r) {
       result_view& y = job.results[r];
-      if (!narrow(job, y)) continue;
+      if (!is_narrow(job, y)) continue;
       const dtype type = compute_type(y.type);
-      dims packed = dims::filled(job.domain.rank(), 0);
-      std::int64_t next = 1;
-      for (int i = job.domain.rank() - 1; i >= 0; --i) {
-        packed[i] = next;
-        next *= job.domain[i];
-      }
+      const dims packed = packed_strides(job.domain);
+      const std::int64_t next = elements_of(job.domain);
       auto tape = sum_of_leaf(type);
       task sum = task_for(view_of(*tape), job.domain);
       sum.row_root = true;
@@ -306,12 +254,8 @@ class scheduler {
   void add_packed(task job) {
     order_axes(job);
     const int rank = job.domain.rank();
-    dims packed = dims::filled(rank, 0);
-    std::int64_t next = 1;
-    for (int i = rank - 1; i >= 0; --i) {
-      packed[i] = next;
-      next *= job.domain[i];
-    }
+    const dims packed = packed_strides(job.domain);
+    const std::int64_t next = elements_of(job.domain);
     const std::shared_ptr<const program> mine = tape_;
     for (leaf_view& x : job.leaves) {
       if (!x.used || x.strides == dims::filled(rank, 0)) continue;
@@ -336,64 +280,6 @@ class scheduler {
     }
     add(std::move(job), mine);
     for (auto& [copy, tape] : after) add(std::move(copy), tape);
-  }
-
-  static std::shared_ptr<const program> copy_of_leaf(dtype type) {
-    auto tape = std::make_shared<program>();
-    tape->add_result(tape->push({.code = opcode::leaf, .type = type, .slot = 0}));
-    return tape;
-  }
-  static std::shared_ptr<const program> sum_of_leaf(dtype type) {
-    auto tape = std::make_shared<program>();
-    const int leaf = tape->push({.code = opcode::leaf, .type = type, .slot = 0});
-    tape->add_result(tape->push({.code = op_rules_table.sum, .type = type, .a = static_cast<std::int16_t>(leaf)}));
-    return tape;
-  }
-  // The tape before its reductions, which are its results; and after them, where each is taken of a leaf. The other
-  // leaves keep their order behind those.
-  static std::pair<std::shared_ptr<const program>, std::shared_ptr<const program>> cut_at_reductions(const task& job) {
-    auto before = std::make_shared<program>(), after = std::make_shared<program>();
-    program all;
-    for (int i = 0; i < job.tape.size; ++i) all.push(job.tape[i]);
-    std::vector<std::int16_t> place(static_cast<std::size_t>(job.tape.size), -1);
-    program second;
-    std::int16_t slot = 0;
-    const auto reductions = static_cast<std::int16_t>(count_reductions(job.tape));
-    for (int i = 0; i < job.tape.size; ++i) {
-      instruction now = job.tape[i];
-      if (detail::reduces(job.tape, i)) {
-        all.add_result(i);
-        now.a = static_cast<std::int16_t>(second.push({.code = opcode::leaf, .type = now.type, .slot = slot++}));
-      } else {
-        auto moved = [&](std::int16_t k) { return k < 0 ? k : place[static_cast<std::size_t>(k)]; };
-        now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
-        if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + reductions);
-      }
-      place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(second.push(now));
-    }
-    for (int r = 0; r < job.tape.result_count; ++r)
-      second.add_result(job.tape.results[r] < 0 ? -1 : place[static_cast<std::size_t>(job.tape.results[r])]);
-    keep_needed(all, *before);
-    keep_needed(second, *after);
-    return {before, after};
-  }
-  static task parts_task(const task& job, const program& tape) {
-    task first = task_for(view_of(tape), job.domain);
-    for (std::size_t k = 0; k < first.leaves.size(); ++k)
-      if (first.leaves[k].used) first.leaves[k] = job.leaves[k];
-    first.numbers = job.numbers;
-    first.row_root = true;
-    return first;
-  }
-  static task rest_task(const task& job, const program& tape, const dims& domain, std::uint32_t reduced) {
-    task second = task_for(view_of(tape), domain);
-    const auto reductions = static_cast<std::size_t>(count_reductions(job.tape));
-    for (std::size_t k = reductions; k < second.leaves.size(); ++k)
-      if (second.leaves[k].used) second.leaves[k].data = job.leaves[k - reductions].data;
-    second.numbers = job.numbers;
-    second.reduced_axes = reduced;
-    second.row_root = true;
-    return second;
   }
 
   const device_shape& device_;

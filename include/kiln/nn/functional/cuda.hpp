@@ -7,12 +7,24 @@
 #include <kiln/device/cuda/multiply_plan.hpp>
 #include <kiln/device/cuda/pool.hpp>
 #include <kiln/device/cuda/pooling.hpp>
+#include <kiln/device/cuda/registry.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>
 
 namespace kiln {
 
 namespace detail {
+/// Enters the kernels for elements of T among those that a bundle holds.
+template <Element T>
+inline const cuda::registration<cuda::registered_kernels> registered_pool_kernels{{[] {
+  using cuda::pool_kernel;
+  std::vector<cuda::source> all;
+  for (const pool_kernel which :
+       {pool_kernel::max, pool_kernel::max_backward, pool_kernel::average, pool_kernel::average_backward})
+    all.push_back(print_pool(which, dtype_of<T>));
+  return all;
+}}};
+
 inline const cuda::stream& stream_near(const storage& near) {
   return cuda::current_stream({near.device});
 }
@@ -44,6 +56,7 @@ template <>
 struct pooling<Cuda> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage& near) {
+    static_cast<void>(detail::registered_pool_kernels<T>);
     cuda::pool_max(s, dtype_of<T>, x, y, detail::stream_near(near));
   }
   template <class T>
@@ -53,6 +66,7 @@ struct pooling<Cuda> {
   }
   template <class T>
   static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage& near) {
+    static_cast<void>(detail::registered_pool_kernels<T>);
     if (cuda::can_pool(s, divisor))
       cuda::average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
     else
