@@ -100,6 +100,42 @@ TEST_CASE("schedule: a large sum leaves one value per block, which a second kern
   run_all(tasks, 1e-6);
 }
 
+TEST_CASE("schedule: few long rows are cut into parts, so that more than a few blocks have work") {
+  std::deque<whole_task> tasks;
+  const auto rows = [&](std::int64_t count, std::int64_t length, std::int64_t step, bool root, auto result) -> auto& {
+    whole_task& t = tasks.emplace_back();
+    t.tape.result(result(t.tape, 1.0 / static_cast<double>(length)));
+    t.what = cuda::task_for(view_of(t.tape.p), {count, length});
+    t.what.reduced_axes = 2;
+    t.what.row_root = root;
+    t.place(0, {length * step, step});
+    if (t.what.leaves.size() > 1) t.place(1, {1, 0});  // one value per row
+    t.place_result(0, root ? dims{1, 0} : dims{length, 1}, count == 2);
+    t.make(8);
+    return t;
+  };
+  const auto sum = [](sheet& s, double) { return row_sum(s.leaf(0)) * s.leaf(1) + 1; };
+  const auto variance = [](sheet& s, double n) {
+    const symbol x = s.leaf(0), c = x - row_sum(x) * n;
+    return row_sum(c * c) * n;
+  };
+  const auto softmax = [](sheet& s, double) {
+    const symbol e = exp(s.leaf(0) - row_max(s.leaf(0)));
+    return e / row_sum(e) * 1000;
+  };
+  const auto centred = [](sheet& s, double n) { return (s.leaf(0) - row_sum(s.leaf(0)) * n) * s.leaf(1); };
+  CHECK(rows(3, 40960, 1, true, sum).launches.size() == 2);  // whole parts
+  CHECK(rows(2, 40001, 1, true, sum).launches.size() == 3);  // and a rest
+  CHECK(rows(2, 33000, 2, true, sum).launches.size() == 2);  // these go down the columns of two
+  CHECK(rows(1, 40001, 1, true, variance).launches.size() == 4);
+  CHECK(rows(3, 32771, 1, false, softmax).launches.size() == 7);
+  CHECK(rows(4, 32768, 1, false, centred).launches.size() == 3);
+  CHECK(rows(5, 32768, 1, false, centred).launches.size() == 1);  // enough rows
+  CHECK(rows(4, 32767, 1, false, centred).launches.size() == 1);  // not long
+  CHECK(tasks[0].launches[0].blocks > 3);
+  run_all(tasks, 2e-5, false);
+}
+
 TEST_CASE("schedule: nothing to reduce gives the identity, or an error that says so") {
   std::deque<whole_task> tasks;
   whole_task& t = tasks.emplace_back();

@@ -57,8 +57,8 @@ struct whole_task {
     for (int d = 0; d < strides.rank(); ++d) last += strides[d] * (what.domain[d] - 1);
     return static_cast<std::size_t>(std::max<std::int64_t>(last, 0) + 1);
   }
-  void make() {
-    launches = cuda::schedule(what, {.processors = 3, .blocks_on_each = 2},
+  void make(int processors = 3) {
+    launches = cuda::schedule(what, {.processors = processors, .blocks_on_each = 2},
                               [&](std::size_t bytes) { return scratch.emplace_back(dtype::uint8, bytes).data(); });
     for (const cuda::launch& l : launches) sources.push_back(l.print(l.job, l.how));
   }

@@ -27,7 +27,7 @@ struct argument {
   enum class origin : std::uint8_t { value, leaf, result, scratch, number } from = origin::value;
   std::int16_t index = 0;
   dtype type = dtype::int64;  ///< of a number
-  std::uint64_t value = 0;    ///< or the offset in scratch memory
+  std::uint64_t value = 0;    ///< or the offset in scratch memory, or from a leaf's address, in bytes
 };
 
 struct ready_launch {
@@ -120,7 +120,7 @@ struct ready_task {
   std::size_t scratch_bytes = 0;
 };
 
-inline argument argument_for(const parameter& x, std::uint64_t value, const task& job) {
+inline argument argument_for(const parameter& x, std::uint64_t value, const task& part, const task& job) {
   using origin = argument::origin;
   switch (x.kind) {
     case parameter_kind::number:
@@ -133,10 +133,13 @@ inline argument argument_for(const parameter& x, std::uint64_t value, const task
       return {origin::value, 0, dtype::int64, value};
   }
   if (value >= scratch_base) return {origin::scratch, 0, dtype::int64, value - scratch_base};
-  const auto is = [value](const void* data) { return reinterpret_cast<std::uintptr_t>(data) == value; };
+  const std::uint64_t moved = x.kind == parameter_kind::leaf
+                                  ? static_cast<std::uint64_t>(part.leaves[static_cast<std::size_t>(x.index)].moved)
+                                  : 0;
+  const auto is = [=](const void* data) { return reinterpret_cast<std::uintptr_t>(data) + moved == value; };
   for (std::size_t i = 0; i < job.leaves.size(); ++i)
     if (job.leaves[i].used && is(job.leaves[i].data))
-      return {origin::leaf, static_cast<std::int16_t>(i), dtype::int64, 0};
+      return {origin::leaf, static_cast<std::int16_t>(i), dtype::int64, moved};
   for (std::size_t r = 0; r < job.results.size(); ++r)
     if (job.results[r].data && is(job.results[r].data))
       return {origin::result, static_cast<std::int16_t>(r), dtype::int64, 0};
@@ -175,7 +178,7 @@ inline std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device,
     const std::vector<std::uint64_t> values =
         arguments_of({.text = {}, .name = {}, .parameters = parameters}, each.how, each.job, each.scratch, fault);
     for (std::size_t i = 0; i < parameters.size(); ++i)
-      next.arguments.push_back(argument_for(parameters[i], values[i], job));
+      next.arguments.push_back(argument_for(parameters[i], values[i], each.job, job));
     if (values.size() * 8 > 4096 && driver().version < 12010)
       throw device_error(message("launch of ", next.kernel->function.name(), ": its ", values.size(),
                                  " parameters need a driver of CUDA 12.1 or newer: evaluate a part of the expression "
@@ -218,7 +221,7 @@ inline void run_ready(const ready_task& ready, const task& job, Cuda device) {
           values.push_back(a.value);
           break;
         case argument::origin::leaf:
-          values.push_back(reinterpret_cast<std::uintptr_t>(job.leaves[k].data));
+          values.push_back(reinterpret_cast<std::uintptr_t>(job.leaves[k].data) + a.value);
           break;
         case argument::origin::result:
           values.push_back(reinterpret_cast<std::uintptr_t>(job.results[k].data));

@@ -41,6 +41,9 @@ class scheduler {
         (elements_of(job.domain) > shortest_to_cut || !joined))
       return add_reduction(std::move(job));
     if (columns_suit(arranged)) return add_columns(std::move(arranged));
+    if (joined && few_long_rows(arranged))
+      return job.row_root && one_pass(job.tape) ? add_parts_of_rows(std::move(arranged))
+                                                : add_first_pass(std::move(arranged));
     if (!joined) return add_packed(std::move(job));
     add_rows(std::move(job));
   }
@@ -49,14 +52,18 @@ class scheduler {
  private:
   /// One block is enough for fewer elements than these.
   static constexpr std::int64_t shortest_to_cut = 16384;
+  /// Rows and parts of rows.
+  static constexpr std::int64_t shortest_row_to_cut = 32768, shortest_part = 4096;
 
   static bool one_pass(const tape_view& t) {
-    std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
-    for (int i = 0; i < t.size; ++i)
-      if ((phases[static_cast<std::size_t>(i)] =
-               static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_rules_table))) > 1)
-        return false;
-    return true;
+    const std::vector<std::int16_t> phases = phases_of(t);
+    return std::all_of(phases.begin(), phases.end(), [](std::int16_t phase) { return phase <= 1; });
+  }
+  // Rows that would keep less than half of the device busy, one block each.
+  bool few_long_rows(const task& job) const {
+    if (job.domain.rank() == 0 || !(job.reduced_axes >> (job.domain.rank() - 1) & 1)) return false;
+    return job.domain.back() >= shortest_row_to_cut &&
+           elements_of(job.domain) / job.domain.back() * 2 <= device_.processors;
   }
   static bool all_reduced(const task& job) { return job.reduced_axes == (1u << job.domain.rank()) - 1; }
   static bool narrow(const task& job) {
@@ -177,6 +184,93 @@ class scheduler {
     tape_ = parts;
     push(std::move(first), std::move(p), &print_reduce);
     add(std::move(second), rest);
+  }
+
+  // One pass over few long rows: each row is cut into parts of equal length and a rest, which leave their reductions; a
+  // second kernel folds them and computes what follows.
+  void add_parts_of_rows(task job) {
+    const int rank = job.domain.rank();
+    const std::int64_t length = job.domain.back(), rows = elements_of(job.domain) / length;
+    const std::int64_t wanted = (4 * device_.processors + rows - 1) / rows;
+    const std::int64_t part = std::max(shortest_part, (length / wanted + 1023) / 1024 * 1024);
+    const std::int64_t whole = length / part, rest_length = length - whole * part, parts = whole + (rest_length > 0);
+    const auto cut = cut_at_reductions(job);
+    const std::shared_ptr<const program> reductions = cut.first, rest = cut.second;
+    dims outer = job.domain;
+    outer.erase(rank - 1);
+    // Places of the parts' reductions: rows, then parts.
+    dims all_parts = outer;
+    all_parts.push_back(parts);
+    const dims packed = packed_strides(all_parts);
+    task second = rest_task(job, *rest, all_parts, 1u << (rank - 1));
+    const task whole_rows = parts_task(job, *reductions);
+    const std::size_t moved = whole_rows.results.size();
+    std::vector<void*> places;
+    for (std::size_t r = 0; r < moved; ++r) {
+      const dtype type = whole_rows.results[r].type;
+      places.push_back(room(rows * parts, type));
+      second.leaves[r] = {places[r], packed, type};
+    }
+    for (std::size_t k = 0; k < job.leaves.size(); ++k)
+      if (moved + k < second.leaves.size() && second.leaves[moved + k].used) {
+        second.leaves[moved + k] = job.leaves[k];
+        second.leaves[moved + k].strides[rank - 1] = 0;
+      }
+    second.results = job.results;
+    const auto add_part = [&](bool of_rest) {
+      task piece = whole_rows;
+      piece.domain = outer;
+      if (!of_rest) piece.domain.push_back(whole);
+      piece.domain.push_back(of_rest ? rest_length : part);
+      piece.reduced_axes = 1u << (piece.domain.rank() - 1);
+      for (leaf_view& x : piece.leaves) {
+        if (!x.used) continue;
+        const std::int64_t step = x.strides.back();
+        if (of_rest) {
+          x.moved += whole * part * step * static_cast<std::int64_t>(size_of(x.type));
+          x.data = static_cast<const char*>(x.data) + whole * part * step * static_cast<std::int64_t>(size_of(x.type));
+        } else {
+          x.strides[rank - 1] = part * step;
+          x.strides.push_back(step);
+        }
+      }
+      for (std::size_t r = 0; r < moved; ++r) {
+        const dtype type = second.leaves[r].type;
+        const std::int64_t offset = of_rest ? whole * static_cast<std::int64_t>(size_of(type)) : 0;
+        dims strides = packed;
+        strides[rank - 1] = of_rest ? 0 : 1;
+        if (!of_rest) strides.push_back(0);
+        piece.results[r] = {static_cast<char*>(places[r]) + offset, strides, type, false};
+      }
+      add(std::move(piece), reductions);
+    };
+    add_part(false);
+    if (rest_length > 0) add_part(true);
+    add(std::move(second), rest);
+  }
+
+  // Several passes over few long rows: the first one's reductions in kernels of their own, then the rest.
+  void add_first_pass(task job) {
+    const first_pass cut = cut_after_first_pass(job.tape);
+    const std::int64_t rows = elements_of(job.domain) / job.domain.back();
+    const dims packed = packed_strides(job.domain, 1u << (job.domain.rank() - 1));
+    task first = parts_task(job, *cut.before), second = task_for(view_of(*cut.after), job.domain);
+    first.reduced_axes = job.reduced_axes;
+    second.reduced_axes = count_reductions(second.tape) > 0 ? job.reduced_axes : 0;
+    second.row_root = job.row_root;
+    second.numbers = job.numbers;
+    const auto moved = static_cast<std::size_t>(cut.reductions);
+    for (std::size_t r = 0; r < moved; ++r) {
+      result_view& y = first.results[r];
+      y.data = room(rows, y.type);
+      y.strides = packed;
+      if (r < second.leaves.size() && second.leaves[r].used) second.leaves[r] = {y.data, packed, y.type};
+    }
+    for (std::size_t k = moved; k < second.leaves.size(); ++k)
+      if (second.leaves[k].used) second.leaves[k] = job.leaves[k - moved];
+    second.results = job.results;
+    add(std::move(first), cut.before);
+    add(std::move(second), cut.after);
   }
 
   void add_columns(task job) {

@@ -73,6 +73,52 @@ inline std::shared_ptr<const program> sum_of_leaf(dtype type) {
   tape->add_result(tape->push({.code = op_rules_table.sum, .type = type, .a = static_cast<std::int16_t>(leaf)}));
   return tape;
 }
+/// After how many reductions each value of a tape can be had.
+inline std::vector<std::int16_t> phases_of(const tape_view& t) {
+  std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i)
+    phases[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_rules_table));
+  return phases;
+}
+
+/// The tape before its first reductions, which are its results, and the tape where these are leaves of one value per
+/// row. The other leaves keep their order behind those.
+struct first_pass {
+  std::shared_ptr<const program> before = std::make_shared<program>(), after = std::make_shared<program>();
+  std::int16_t reductions = 0;
+};
+inline first_pass cut_after_first_pass(const tape_view& t) {
+  const std::vector<std::int16_t> phases = phases_of(t);
+  const auto is_first = [&](int i) { return reduces(t, i) && phases[static_cast<std::size_t>(i)] == 1; };
+  first_pass cut;
+  program all, rest, before, after;
+  for (int i = 0; i < t.size; ++i) {
+    all.push(t[i]);
+    if (is_first(i)) ++cut.reductions;
+  }
+  std::vector<std::int16_t> place(static_cast<std::size_t>(t.size), -1);
+  std::int16_t slot = 0;
+  for (int i = 0; i < t.size; ++i) {
+    instruction now = t[i];
+    if (is_first(i)) {
+      all.add_result(i);
+      now = {.code = opcode::leaf, .type = now.type, .slot = slot++, .literal = 1};
+    } else {
+      auto moved = [&](std::int16_t k) { return k < 0 ? k : place[static_cast<std::size_t>(k)]; };
+      now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
+      if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + cut.reductions);
+    }
+    place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(rest.push(now));
+  }
+  for (int r = 0; r < t.result_count; ++r)
+    rest.add_result(t.results[r] < 0 ? -1 : place[static_cast<std::size_t>(t.results[r])]);
+  keep_needed(all, before);
+  keep_needed(rest, after);
+  cut.before = std::make_shared<const program>(before);
+  cut.after = std::make_shared<const program>(after);
+  return cut;
+}
+
 /// The tape before its reductions, which are its results; and after them, where each is taken of a leaf. The other
 /// leaves keep their order behind those.
 inline std::pair<std::shared_ptr<const program>, std::shared_ptr<const program>> cut_at_reductions(const task& job) {

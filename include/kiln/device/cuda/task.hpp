@@ -18,6 +18,7 @@ struct leaf_view {
   dims strides = {};
   dtype type = dtype::float32;
   bool used = true;  ///< false for a slot that no instruction of the tape reads
+  std::int64_t moved = 0;  ///< bytes by which `data` lies beyond where the task that this is a part of has it
 };
 
 struct result_view {
