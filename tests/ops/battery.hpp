@@ -106,7 +106,7 @@ void check_values(std::string_view name, Call call, Oracle oracle, const limits_
   const std::vector<T> xs = simd_test::samples<T>(r.low, r.high, 500);
   worst_error<T> worst;
   auto see = [&](std::size_t first, std::size_t n) {
-    const Tensor<T> y = call(tensor_of(xs.data() + first, n));
+    const Tensor<T> y = detail::untracked(call(tensor_of(xs.data() + first, n)));
     REQUIRE(y.numel() == static_cast<std::int64_t>(n));
     for (std::size_t i = 0; i < n; ++i)
       worst.see(y.data()[i], oracle(static_cast<exact_type<T>>(xs[first + i])), limits, xs[first + i]);
@@ -179,11 +179,12 @@ void check_pairs(std::string_view name, Call call, Oracle oracle, const limits_o
   simd_test::pairs<T>(xs, ys, a.low, a.high, b.low, b.high, 300);
   auto left = [&](std::size_t i) { return xs[i]; };
   auto right = [&](std::size_t i) { return ys[i]; };
-  see(call(tensor_of(xs), tensor_of(ys)), xs.size(), left, right);
+  using detail::untracked;
+  see(untracked(call(tensor_of(xs), tensor_of(ys))), xs.size(), left, right);
   for (const std::size_t n : odd_lengths)
     for (std::size_t first = 0; first + n <= xs.size(); first += 97)
       see(
-          call(tensor_of(xs.data() + first, n), tensor_of(ys.data() + first, n)), n,
+          untracked(call(tensor_of(xs.data() + first, n), tensor_of(ys.data() + first, n))), n,
           [&](std::size_t i) { return xs[first + i]; }, [&](std::size_t i) { return ys[first + i]; });
   // A number, and a tensor without axes, on either side.
   std::vector<T> numbers = simd_test::special_values<T>();
@@ -194,10 +195,10 @@ void check_pairs(std::string_view name, Call call, Oracle oracle, const limits_o
   auto each = [&](std::size_t i) { return some[i]; };
   for (const T s : numbers) {
     auto number = [&](std::size_t) { return s; };
-    see(call(x, s), some.size(), each, number);
-    see(call(s, x), some.size(), number, each);
-    see(call(x, Tensor<T>(s)), some.size(), each, number);
-    see(call(Tensor<T>(s), x), some.size(), number, each);
+    see(untracked(call(x, s)), some.size(), each, number);
+    see(untracked(call(s, x)), some.size(), number, each);
+    see(untracked(call(x, Tensor<T>(s))), some.size(), each, number);
+    see(untracked(call(Tensor<T>(s), x)), some.size(), number, each);
   }
   worst.check(name, limits);
 }
@@ -234,7 +235,7 @@ std::vector<T> integers() {
 
 template <Expression E>
 auto evaluated(const E& e) {
-  return Tensor<typename E::value_type>(e);
+  return detail::untracked(e);
 }
 
 template <class Op, class T, class Call, class Oracle>
