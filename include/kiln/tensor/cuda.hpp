@@ -150,17 +150,12 @@ struct random_filler<Cuda> {
  private:
   static void run(cuda::random_kind kind, const tensor_state& t, random_stream from, std::int64_t low,
                   std::uint64_t range) {
-    std::int64_t n = count(t.sizes);
-    if (n == 0) return;
+    const std::int64_t n = count(t.sizes);
     const Cuda device = executor<Cuda>::device_of(*t.memory);
-    const std::string key = message("random ", static_cast<int>(kind), " ", name(t.type));
-    auto kernel = cuda::detail::kernel_table::instance().find(key, device.index);
-    if (!kernel) kernel = cuda::load_kernel(key, cuda::print_random(kind, t.type), device);
-    void* to = t.data;
-    std::array<void*, 6> arguments{&to, &n, &from.seed, &from.first, &low, &range};
-    const std::int64_t blocks = std::clamp<std::int64_t>(n / 1024, 1, 8 * cuda::properties(device).multiprocessors);
-    kernel->function.launch({.grid_x = static_cast<unsigned>(blocks), .block_x = 256}, cuda::current_stream(device),
-                            arguments.data());
+    const void* const to = t.data;
+    cuda::launch_fixed(message("random ", static_cast<int>(kind), " ", name(t.type)),
+                       [&] { return cuda::print_random(kind, t.type); }, (n + 3) / 4, 256, cuda::current_stream(device),
+                       {&to, &n, &from.seed, &from.first, &low, &range});
   }
 };
 

@@ -11,7 +11,6 @@
 #include <string>
 
 #include <kiln/device/cuda/fault.hpp>
-#include <kiln/device/cuda/kernels.hpp>
 #include <kiln/device/cuda/memory.hpp>
 #include <kiln/device/cuda/print_index.hpp>
 
@@ -51,7 +50,7 @@ index_walk walk_over(const index_job& job, Belongs belongs) {
 class index_run {
  public:
   index_run(const index_job& job, dtype type, Cuda device)
-      : job_(job), type_(type), device_(device), where_(current_stream(device)), fault_(fault_word(device)) {}
+      : job_(job), type_(type), where_(current_stream(device)), fault_(fault_word(device)) {}
 
   void each_by_itself(index_kernel which) {
     index_walk walk = walk_over(job_, [](int) { return true; });
@@ -96,23 +95,14 @@ class index_run {
   void launch(index_kernel which, std::int64_t threads, const void* const (&arguments)[N]) {
     const bool typed =
         which != index_kernel::make_keys && which != index_kernel::sort_step && which != index_kernel::sort_tiles;
-    const std::string key =
-        message("index ", static_cast<int>(which), " ", typed ? name(type_) : "", job_.wide ? " int64" : " int32");
-    auto kernel = kernel_table::instance().find(key, device_.index);
-    if (!kernel) kernel = load_kernel(key, print_index(which, type_, job_.wide), device_);
-    const int block = which == index_kernel::sort_tiles ? sort_threads : 256;
-    const std::int64_t most = std::int64_t{8} * properties(device_).multiprocessors;
-    std::array<void*, N> places;
-    for (std::size_t i = 0; i < N; ++i) places[i] = const_cast<void*>(arguments[i]);
-    kernel->function.launch(
-        {.grid_x = static_cast<unsigned>(std::clamp<std::int64_t>((threads + block - 1) / block, 1, most)),
-         .block_x = static_cast<unsigned>(block)},
-        where_, places.data());
+    launch_fixed(
+        message("index ", static_cast<int>(which), " ", typed ? name(type_) : "", job_.wide ? " int64" : " int32"),
+        [&] { return print_index(which, type_, job_.wide); }, threads,
+        which == index_kernel::sort_tiles ? sort_threads : 256, where_, arguments);
   }
 
   index_job job_;
   dtype type_;
-  Cuda device_;
   const stream& where_;
   std::uint32_t* fault_;
 };

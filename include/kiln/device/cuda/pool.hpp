@@ -3,14 +3,11 @@
 // equals gets the gradient here as on the processor.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 
 #include <kiln/core/window.hpp>
-#include <kiln/device/cuda/kernels.hpp>
-#include <kiln/device/cuda/stream.hpp>
+#include <kiln/device/cuda/fixed_kernel.hpp>
 
 namespace kiln::cuda {
 
@@ -25,36 +22,21 @@ enum class pool_kernel : std::uint8_t { max, max_backward, average, average_back
 inline source print_pool(pool_kernel which, dtype type) {
   const std::string of(storage_name(type)), in = message("const ", of, "* __restrict__ "),
                                             out = message(of, "* __restrict__ ");
-  struct form {
-    std::string name, parameters, call;
+  const auto kernel = [&](const std::string& name, const std::string& parameters, const std::string& call) {
+    return print_fixed({"pool.cuh", message(name, "_", of), parameters, message(name, call)});
   };
-  const auto described = [&]() -> form {
-    switch (which) {
-      case pool_kernel::max:
-        return {"max_pool", in + "x, " + out + "y, pool_shape s", "max_pool(x, y, s)"};
-      case pool_kernel::max_backward:
-        return {"max_pool_backward", in + "x, " + in + "y, " + in + "dy, " + out + "dx, pool_shape s, bool add",
-                "max_pool_backward(x, y, dy, dx, s, add)"};
-      case pool_kernel::average:
-        return {"average_pool", in + "x, " + out + "y, pool_shape s", "average_pool(x, y, s)"};
-      case pool_kernel::average_backward:
-        break;
-    }
-    return {"average_pool_backward", in + "dy, " + out + "dx, pool_shape s, bool add",
-            "average_pool_backward(dy, dx, s, add)"};
-  }();
-  source made;
-  made.name = message("kiln_", described.name, "_", of);
-  detail::lines body;
-  body.add("#include <kernels/pool.cuh>\n");
-  body.add("namespace kiln::kernels {\n");
-  body.open("extern \"C\" __global__ void __launch_bounds__(256) ", made.name, "(", described.parameters, ")");
-  body.add(described.call, ";");
-  body.close();
-  body.add("\n}  // namespace kiln::kernels");
-  body.add("using kiln::kernels::", made.name, ";");
-  made.text = body.text();
-  return made;
+  switch (which) {
+    case pool_kernel::max:
+      return kernel("max_pool", in + "x, " + out + "y, pool_shape s", "(x, y, s)");
+    case pool_kernel::max_backward:
+      return kernel("max_pool_backward", in + "x, " + in + "y, " + in + "dy, " + out + "dx, pool_shape s, bool add",
+                    "(x, y, dy, dx, s, add)");
+    case pool_kernel::average:
+      return kernel("average_pool", in + "x, " + out + "y, pool_shape s", "(x, y, s)");
+    case pool_kernel::average_backward:
+      break;
+  }
+  return kernel("average_pool_backward", in + "dy, " + out + "dx, pool_shape s, bool add", "(dy, dx, s, add)");
 }
 
 namespace detail {
@@ -81,18 +63,11 @@ struct pool_shape {
 };
 
 template <std::size_t N>
-void launch_pool(pool_kernel which, dtype type, std::int64_t threads, const stream& where,
+void launch_pool(pool_kernel which, dtype type, std::int64_t items, const stream& where,
                  const void* const (&arguments)[N]) {
-  if (threads == 0) return;
-  const Cuda device = where.device();
-  const std::string key = message("pool ", static_cast<int>(which), " ", name(type));
-  auto kernel = kernel_table::instance().find(key, device.index);
-  if (!kernel) kernel = load_kernel(key, print_pool(which, type), device);
-  std::array<void*, N> places;
-  for (std::size_t i = 0; i < N; ++i) places[i] = const_cast<void*>(arguments[i]);
-  const std::int64_t most = std::int64_t{8} * properties(device).multiprocessors;
-  const std::int64_t blocks = std::clamp<std::int64_t>((threads + 255) / 256, 1, most);
-  kernel->function.launch({.grid_x = static_cast<unsigned>(blocks), .block_x = 256}, where, places.data());
+  launch_fixed(
+      message("pool ", static_cast<int>(which), " ", name(type)), [&] { return print_pool(which, type); }, items, 256,
+      where, arguments);
 }
 
 }  // namespace detail

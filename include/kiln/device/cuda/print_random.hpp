@@ -3,7 +3,7 @@
 // bit, normal ones but for the rounding of log, sin and cos.
 #pragma once
 
-#include <kiln/device/cuda/print.hpp>
+#include <kiln/device/cuda/fixed_kernel.hpp>
 
 namespace kiln::cuda {
 
@@ -20,23 +20,13 @@ inline source print_random(random_kind kind, dtype type) {
   const char* const what = kind == random_kind::uniform  ? "uniform"
                            : kind == random_kind::normal ? "normal"
                                                          : "integer";
-  source out;
-  out.name = message("kiln_random_", what, "_", of);
-  detail::lines body;
-  body.add("// ", what, " numbers of type ", name(type), " by Philox4x32-10");
-  body.add("#include <kernels/random.cuh>\n");
-  body.add("namespace kiln::kernels {\n");
-  body.open("extern \"C\" __global__ void __launch_bounds__(256) ", out.name, "(", of,
-            "* __restrict__ to, int64 n, uint64 seed, uint64 first",
-            kind == random_kind::integers ? ", int64 low, uint64 range" : "", ")");
-  const std::string maker = message(what, "_numbers<", of, ">", kind == random_kind::integers ? "{low, range}" : "{}");
-  body.add("fill<", of, ", ", kind == random_kind::integers ? std::string("2") : message("per_block<", of, ">"),
-           ">(to, n, seed, first, ", maker, ");");
-  body.close();
-  body.add("\n}  // namespace kiln::kernels");
-  body.add("using kiln::kernels::", out.name, ";");
-  out.text = body.text();
-  return out;
+  const bool integers = kind == random_kind::integers;
+  const std::string maker = message(what, "_numbers<", of, ">", integers ? "{low, range}" : "{}");
+  return print_fixed({"random.cuh", message("random_", what, "_", of),
+                      message(of, "* __restrict__ to, int64 n, uint64 seed, uint64 first",
+                              integers ? ", int64 low, uint64 range" : ""),
+                      message("fill<", of, ", ", integers ? std::string("2") : message("per_block<", of, ">"),
+                              ">(to, n, seed, first, ", maker, ")")});
 }
 
 }  // namespace kiln::cuda

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// Kernels that are not made of a tape: a function template of kernels/*.cuh, for given types. How they are printed,
+// found and launched.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <kiln/device/cuda/kernels.hpp>
+#include <kiln/device/cuda/stream.hpp>
+
+namespace kiln::cuda {
+
+/// A kernel that calls one function.
+struct fixed_kernel {
+  std::string file;        ///< that defines the function, in kernels/
+  std::string name;        ///< of the kernel, without "kiln_"; says the types too
+  std::string parameters;  ///< as they stand between the parentheses
+  std::string call;        ///< of the function
+  int threads = 256;       ///< per block
+};
+
+inline source print_fixed(const fixed_kernel& what) {
+  source out;
+  out.name = "kiln_" + what.name;
+  detail::lines body;
+  body.add("#include <kernels/", what.file, ">\n");
+  body.add("namespace kiln::kernels {\n");
+  body.open("extern \"C\" __global__ void __launch_bounds__(", what.threads, ") ", out.name, "(", what.parameters, ")");
+  body.add(what.call, ";");
+  body.close();
+  body.add("\n}  // namespace kiln::kernels");
+  body.add("using kiln::kernels::", out.name, ";");
+  out.text = body.text();
+  return out;
+}
+
+/// Queues the kernel that `print()` gives, known by `key`, with `items` things to do, one a thread at a time; as many
+/// blocks as the device runs at once. `arguments` are the addresses of the parameters' values.
+template <class Print, std::size_t N>
+void launch_fixed(const std::string& key, Print print, std::int64_t items, int threads, const stream& where,
+                  const void* const (&arguments)[N]) {
+  if (items == 0) return;
+  const Cuda device = where.device();
+  auto kernel = detail::kernel_table::instance().find(key, device.index);
+  if (!kernel) kernel = load_kernel(key, print(), device);
+  std::array<void*, N> places;
+  for (std::size_t i = 0; i < N; ++i) places[i] = const_cast<void*>(arguments[i]);
+  const std::int64_t most = std::int64_t{8} * properties(device).multiprocessors;
+  const std::int64_t blocks = std::clamp<std::int64_t>((items + threads - 1) / threads, 1, most);
+  kernel->function.launch({.grid_x = static_cast<unsigned>(blocks), .block_x = static_cast<unsigned>(threads)}, where,
+                          places.data());
+}
+
+}  // namespace kiln::cuda
