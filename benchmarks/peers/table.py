@@ -136,27 +136,44 @@ def lines(data):
     return head + body + ["", about]
 
 
-def merge(out, files):
-    results, repetitions = {}, 0
+def entry_name(entry):
+    return re.sub(r"(/iterations:\d+)?/(real|manual)_time(/.*)?$", "", entry["run_name"])
+
+
+def collect(files):
+    """Medians and spreads by contest and entry, how many repetitions there were, and the errors."""
+    results, repetitions, errors = {}, 0, {}
     for file in files:
-        with open(file) as stream:
-            for entry in json.load(stream)["benchmarks"]:
-                name = re.sub(r"/real_time(/.*)?$", "", entry["run_name"])
-                found = results.setdefault(name, {})
-                if entry.get("error_occurred"):
-                    sys.exit(f"table.py: {name}: {entry['error_message']}")
-                scale = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[entry["time_unit"]]
-                if entry.get("aggregate_name") == "median":
-                    found["cpu_us"], found["real_us"] = entry["cpu_time"] * scale, entry["real_time"] * scale
-                    repetitions = max(repetitions, entry["repetitions"])
-                elif entry.get("aggregate_name") == "cv":  # spread of the rounds, as a fraction
-                    found["spread"] = round(entry["cpu_time"], 4)
+        for entry in load(file)["benchmarks"]:
+            name = entry_name(entry)
+            if entry.get("error_occurred"):
+                errors[name] = entry["error_message"]
+                continue
+            found = results.setdefault(name, {})
+            scale = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[entry["time_unit"]]
+            if entry.get("aggregate_name") == "median":
+                found["cpu_us"], found["real_us"] = entry["cpu_time"] * scale, entry["real_time"] * scale
+                found.update({key: entry[key] for key in ("bytes", "operations") if key in entry})
+                repetitions = max(repetitions, entry["repetitions"])
+            elif entry.get("aggregate_name") == "cv":  # spread of the rounds, as a fraction
+                found["spread"] = round(entry["real_time" if "manual_time" in entry["run_name"] else "cpu_time"], 4)
+    return {k: v for k, v in sorted(results.items()) if "cpu_us" in v}, repetitions, errors
+
+
+def merge(out, files):
+    results, repetitions, errors = collect(files)
+    for name, words in errors.items():
+        sys.exit(f"table.py: {name}: {words}")
     model = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "")
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.split("\n")[0]
     data = {"date": datetime.date.today().isoformat(),
             "machine": f"{model or platform.machine()}, {os.cpu_count()} cores",
             "compiler": compiler, "repetitions": repetitions,
-            "results": {k: v for k, v in sorted(results.items()) if "cpu_us" in v}}
+            "results": results}
+    save(out, data)
+
+
+def save(out, data):
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     with open(out, "w") as stream:
         json.dump(data, stream, indent=1)
@@ -192,4 +209,5 @@ def main():
             sys.exit(__doc__)
 
 
-main()
+if __name__ == "__main__":
+    main()

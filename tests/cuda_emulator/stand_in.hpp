@@ -140,7 +140,7 @@ inline const stand_in_library& stand_in() {
 
 /// True on a GPU, where a test case cannot run; says so, and why: "it lets launches fail".
 inline bool skip_on_gpu(const char* why) {
-  if (on_gpu()) MESSAGE("SKIPPED on the GPU: ", why);
+  if (on_gpu()) MESSAGE("SKIPPED on the GPU: ", std::string(why));
   return on_gpu();
 }
 

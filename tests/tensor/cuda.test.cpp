@@ -64,10 +64,11 @@ TEST_CASE("tensors are made on the device, go to it and come back") {
   CHECK(values_of(there.t().to<Cpu>()) == values_of(x.t()));
   CHECK(there(1, -1) == x(1, 4));
   CHECK(there.to(Cuda{0}).state() == there.state());
+  CHECK(rand<float, Cuda>({0, 3}).sizes() == dims{0, 3});
+  if (emulate::lacks_second_device()) return;
   const auto other = there.to(Cuda{1});
   CHECK(other.device() == Cuda{1});
   CHECK(values_of(other) == values_of(x));
-  CHECK(rand<float, Cuda>({0, 3}).sizes() == dims{0, 3});
 }
 
 TEST_CASE("draws are those of the processor, for one seed") {
@@ -95,10 +96,12 @@ TEST_CASE("expressions run as one kernel each, and wait for nothing") {
     cuda::synchronize({});
     device.reset();
     y = relu(x * w + 0.25f);
-    CHECK(device.count("cuLaunchKernel") == 1);
-    CHECK(device.count("cuStreamSynchronize") == 0);
-    CHECK(device.count("cuModuleLoadData") == (i == 0 ? 1 : 0));
-    if (i == 2) CHECK(device.count("cuMemAlloc_v2") == 0);
+    if (device.emulated()) {
+      CHECK(device.count("cuLaunchKernel") == 1);
+      CHECK(device.count("cuStreamSynchronize") == 0);
+      CHECK(device.count("cuModuleLoadData") == (i == 0 ? 1 : 0));
+      if (i == 2) CHECK(device.count("cuMemAlloc_v2") == 0);
+    }
     CHECK(furthest(values_of(y), want) < 1e-6);
   }
   // Another layout of the same expression: planned anew, right as well.
@@ -151,6 +154,21 @@ TEST_CASE("rows, columns and all of a tensor reduce as plain loops do") {
   CHECK(values_of(one_hot(on_gpu<std::int64_t>{2, 0}, 3)) == std::vector<double>{0, 0, 1, 1, 0, 0});
   CHECK_THROWS_WITH_AS(one_hot(on_gpu<std::int64_t>{2, -1}), doctest::Contains("label -1"), value_error);
   CHECK(values_of(cat({odd, odd}, 1)).size() == 12);
+}
+
+TEST_CASE("few long rows, which are cut into parts and a rest, are summed at other addresses too") {
+  emulate::stand_in();
+  constexpr std::int64_t n = 33001;
+  const Tensor<float> a = some({2, n}, 5);
+  for (const std::int64_t first : {0, 1}) {
+    const Tensor<float> rows = cat({a.slice(0, first, 2), a.slice(0, 0, first)}, 0);
+    const auto sums = values_of(on_gpu<float>(sum(rows.to<Cuda>(), 1)));
+    for (std::int64_t r = 0; r < 2; ++r) {
+      double want = 0;
+      for (std::int64_t i = 0; i < n; ++i) want += rows(r, i);
+      CHECK(sums[static_cast<std::size_t>(r)] == doctest::Approx(want).epsilon(1e-5).scale(100));
+    }
+  }
 }
 
 TEST_CASE("gradients of everything together are those of finite differences") {
@@ -215,25 +233,27 @@ TEST_CASE("a training step is captured and replayed without waiting") {
   cuda::synchronize({});
   device.reset();
   for (int i = 0; i < 5; ++i) graph.replay(), step_by_hand();
-  CHECK(device.count("cuStreamSynchronize") == 0);
-  CHECK(device.count("cuLaunchKernel") == 0);
+  if (device.emulated()) CHECK(device.count("cuStreamSynchronize") + device.count("cuLaunchKernel") == 0);
   CHECK(furthest(values_of(w), want) < 1e-5);
 }
 
 TEST_CASE("what goes wrong is said, and the next call works") {
   const auto& device = emulate::stand_in();
-  const auto x = ones<float, Cuda>({4}), other = ones<float>({4}, Cuda{1});
-  CHECK_THROWS_WITH_AS(on_gpu<float>(x + other), doctest::Contains(".to(Cuda{0})"), device_error);
-  CHECK_THROWS_WITH_AS(ones<float>({4}, Cuda{7}), doctest::Contains("Cuda{7}"), device_error);
+  const auto x = ones<float, Cuda>({4});
+  if (!emulate::lacks_second_device())
+    CHECK_THROWS_WITH_AS(on_gpu<float>(x + ones<float>({4}, Cuda{1})), doctest::Contains(".to(Cuda{0})"), device_error);
+  CHECK_THROWS_WITH_AS(ones<float>({4}, Cuda{99}), doctest::Contains("Cuda{99}"), device_error);
   float here = 0;
   CHECK_THROWS_WITH_AS(from_blob<Cuda>(&here, {1}), doctest::Contains("no address of a GPU"), device_error);
   CHECK(values_of(from_blob<Cuda>(x.data(), {2})) == std::vector<double>{1, 1});
-  device.set("fail_launch", 1);
-  const on_gpu<float> lost = x * 3.0f;
-  CHECK_THROWS_WITH_AS(lost.to<Cpu>(), doctest::Contains("kiln_map"), device_error);
-  device.reset();  // a real device would need a new process
+  if (device.emulated()) {
+    device.set("fail_launch", 1);
+    const on_gpu<float> lost = x * 3.0f;
+    CHECK_THROWS_WITH_AS(lost.to<Cpu>(), doctest::Contains("kiln_map"), device_error);
+    device.reset();  // a real device would need a new process
+  }
   CHECK(values_of(on_gpu<float>(x * 3.0f)) == std::vector<double>{3, 3, 3, 3});
-  CHECK_THROWS_WITH_AS((empty<float, Cuda>({std::int64_t{1} << 32})), doctest::Contains("has no"), memory_error);
+  CHECK_THROWS_WITH_AS((empty<float, Cuda>({std::int64_t{1} << 42})), doctest::Contains("has no"), memory_error);
   // Capture of what was never run: it would have to compile.
   CHECK_THROWS_WITH_AS(cuda::capture([&] { on_gpu<float> y = exp(x) - log(x + 3.0f); }, {}, 0),
                        doctest::Contains("capture"), device_error);

@@ -11,16 +11,18 @@ using kiln::cuda::context_handle;
 using kiln::cuda::driver;
 
 TEST_CASE("each device has one primary context, retained once") {
+  if (emulate::lacks_second_device()) return;
   const auto& device = emulate::stand_in();
   const context_handle first = kiln::cuda::context_of(Cuda{0}), second = kiln::cuda::context_of(Cuda{1});
   CHECK(first != second);
-  const long long retained = device.count("cuDevicePrimaryCtxRetain");
+  const long long retained = device.emulated() ? device.count("cuDevicePrimaryCtxRetain") : 0;
   CHECK(kiln::cuda::context_of(Cuda{0}) == first);
-  CHECK(device.count("cuDevicePrimaryCtxRetain") == retained);
-  CHECK_THROWS_AS(kiln::cuda::context_of(Cuda{2}), kiln::device_error);
+  if (device.emulated()) CHECK(device.count("cuDevicePrimaryCtxRetain") == retained);
+  CHECK_THROWS_AS(kiln::cuda::context_of(Cuda{99}), kiln::device_error);
 }
 
 TEST_CASE("a device scope leaves the thread's context as it was") {
+  if (emulate::lacks_second_device()) return;
   emulate::stand_in();
   context_handle now = nullptr;
   driver().context_set_current(nullptr);
@@ -41,8 +43,9 @@ TEST_CASE("a device scope leaves the thread's context as it was") {
 }
 
 TEST_CASE("devices are connected once, and not with themselves") {
+  if (emulate::lacks_second_device()) return;
   const auto& device = emulate::stand_in();
   for (int i = 0; i < 2; ++i) kiln::cuda::connect(Cuda{0}, Cuda{1});
   kiln::cuda::connect(Cuda{0}, Cuda{0});
-  CHECK(device.count("cuCtxEnablePeerAccess") == 1);
+  if (device.emulated()) CHECK(device.count("cuCtxEnablePeerAccess") == 1);
 }

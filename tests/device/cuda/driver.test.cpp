@@ -26,16 +26,17 @@ std::string reason_of_open_driver() {
 }  // namespace
 
 TEST_CASE("the driver opens once, whichever thread asks first") {
-  emulate::stand_in();
+  const auto& device = emulate::stand_in();
   std::vector<const kiln::cuda::driver_functions*> seen(4);
   std::vector<std::thread> threads;
   for (auto& place : seen) threads.emplace_back([&place] { place = kiln::cuda::find_driver(); });
   for (auto& thread : threads) thread.join();
   for (const auto* one : seen) CHECK(one == &kiln::cuda::driver());
-  CHECK(kiln::cuda::driver().version == 13000);
+  if (device.emulated()) CHECK(kiln::cuda::driver().version == 13000);
 }
 
 TEST_CASE("a driver that is too old is an error with both versions") {
+  if (emulate::skip_on_gpu("it needs another driver")) return;
   const auto& device = emulate::stand_in();
   device.set("version", 11080);
   const std::string words = reason_of_open_driver();
@@ -45,6 +46,7 @@ TEST_CASE("a driver that is too old is an error with both versions") {
 }
 
 TEST_CASE("a driver without a device is an error that says so") {
+  if (emulate::skip_on_gpu("it needs another driver")) return;
   const auto& device = emulate::stand_in();
   device.set("devices", 0);
   const std::string words = reason_of_open_driver();
@@ -55,6 +57,7 @@ TEST_CASE("a driver without a device is an error that says so") {
 }
 
 TEST_CASE("a driver that is not there is an error that says what to install") {
+  if (emulate::skip_on_gpu("it needs another driver")) return;
   emulate::stand_in();
   ::setenv("KILN_LIBCUDA", "/nowhere/libcuda.so.1", 1);
   const std::string words = reason_of_open_driver();

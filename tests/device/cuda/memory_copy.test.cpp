@@ -31,13 +31,14 @@ TEST_CASE("values go to the device and back, through the host only at the end") 
   kiln::cuda::copy_to_device(first->data, values.data(), 12, own);
   values = {0, 0, 0};  // ordinary memory was read already
   kiln::cuda::copy_on_device(second->data, first->data, 12, own);
-  CHECK(waits(device) == 0);
-  CHECK_FALSE(own.finished());
+  if (device.emulated()) CHECK(waits(device) == 0);
+  if (device.emulated()) CHECK_FALSE(own.finished());
   kiln::cuda::copy_to_host(values.data(), second->data, 12, own);
   CHECK(values == std::vector<float>{1, 2, 3});
 }
 
 TEST_CASE("pinned memory is read and written when the stream comes to it") {
+  if (emulate::skip_on_gpu("a GPU may have done the work before this looks")) return;
   const auto& device = emulate::stand_in();
   const stream& own = current_stream(Cuda{0});
   const ref<storage> pinned = kiln::cuda::new_pinned_storage(4), back = kiln::cuda::new_pinned_storage(4),
@@ -47,19 +48,20 @@ TEST_CASE("pinned memory is read and written when the stream comes to it") {
   kiln::cuda::copy_to_device(there->data, pinned->data, 4, own);
   *value = 2;
   kiln::cuda::copy_to_host(back->data, there->data, 4, own);
-  CHECK(waits(device) == 0);
+  if (device.emulated()) CHECK(waits(device) == 0);
   own.synchronize();
   CHECK(*static_cast<int*>(back->data) == 2);
 }
 
 TEST_CASE("a copy between devices keeps the order of both streams") {
+  if (emulate::lacks_second_device()) return;
   const auto& device = emulate::stand_in();
   const stream &here = current_stream(Cuda{0}), &there = current_stream(Cuda{1});
   const ref<storage> from = new_storage(8, Cuda{0}), to = new_storage(8, Cuda{1});
   kiln::cuda::fill_bytes(from->data, 5, 8, here);
   kiln::cuda::copy_between_devices(to->data, there, from->data, here, 8);
   kiln::cuda::fill_bytes(from->data, 6, 8, here);  // must not overtake the copy
-  CHECK(waits(device) == 0);
+  if (device.emulated()) CHECK(waits(device) == 0);
   here.synchronize();
   CHECK(kiln::cuda::read_value<unsigned char>(to->data, there) == 5);
   CHECK(kiln::cuda::read_value<unsigned char>(from->data, here) == 6);
@@ -76,7 +78,7 @@ TEST_CASE("a copy between streams of one device keeps order too") {
 }
 
 TEST_CASE("a host pointer in the place of a device's is an error that says which") {
-  emulate::stand_in();
+  const auto& device = emulate::stand_in();
   const stream& own = current_stream(Cuda{0});
   const ref<storage> there = new_storage(16);
   int here[4] = {};
@@ -86,7 +88,8 @@ TEST_CASE("a host pointer in the place of a device's is an error that says which
                        kiln::device_error);
   CHECK_THROWS_WITH_AS(kiln::cuda::fill_bytes(here, 0, 16, own), doctest::Contains("is not memory of a CUDA device"),
                        kiln::device_error);
-  CHECK_THROWS_WITH_AS(kiln::cuda::copy_to_device(there->data, here, std::size_t{1} << 30, own),
-                       doctest::Contains("reach outside"), kiln::device_error);
+  if (device.emulated())
+    CHECK_THROWS_WITH_AS(kiln::cuda::copy_to_device(there->data, here, std::size_t{1} << 30, own),
+                         doctest::Contains("reach outside"), kiln::device_error);
   CHECK_NOTHROW(kiln::cuda::copy_to_device(there->data, here, 16, own));  // the next call works
 }

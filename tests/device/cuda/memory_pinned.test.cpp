@@ -22,11 +22,12 @@ TEST_CASE("freed pinned memory is used again") {
   const ref<storage> second = new_pinned_storage(16'000);
   CHECK(second->data == first);
   CHECK(kiln::cuda::is_pinned(*second));
-  CHECK(device.count("cuMemHostAlloc") == 1);
+  if (device.emulated()) CHECK(device.count("cuMemHostAlloc") == 1);
   CHECK(pinned_memory_stats().in_use == 16'384);
 }
 
 TEST_CASE("pinned memory whose copy is under way is not handed out") {
+  if (emulate::skip_on_gpu("a GPU may have done the work before this looks")) return;
   emulate::stand_in();
   kiln::cuda::empty_pinned_cache();
   const stream own = stream::create(Cuda{0});
@@ -43,6 +44,7 @@ TEST_CASE("pinned memory whose copy is under way is not handed out") {
 }
 
 TEST_CASE("a system that pins no more is an error with the size, after the cache was emptied") {
+  if (emulate::skip_on_gpu("it lets the driver fail")) return;
   const auto& device = emulate::stand_in();
   kiln::cuda::empty_pinned_cache();
   device.reset();

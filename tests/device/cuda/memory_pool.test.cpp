@@ -30,7 +30,7 @@ TEST_CASE("sizes are rounded to what the device likes") {
 TEST_CASE("blocks in use never overlap, and all memory comes back") {
   const auto& device = emulate::stand_in();
   kiln::cuda::empty_cache();
-  const long long before = device.memory();
+  const long long before = device.emulated() ? device.memory() : 0;
   std::mt19937 random(11);
   const stream streams[] = {stream::create(kiln::Cuda{0}), stream::create(kiln::Cuda{0})};
   std::vector<ref<storage>> live;
@@ -44,18 +44,19 @@ TEST_CASE("blocks in use never overlap, and all memory comes back") {
       if (after != places.end()) REQUIRE(start + size <= after->first);
       if (after != places.begin()) REQUIRE(std::prev(after)->first + std::prev(after)->second <= start);
       places[start] = size;
-      std::memset(live.back()->data, 1, size);  // the stand-in's memory is the host's: a sanitizer sees a wrong place
+      // The stand-in's memory is the host's: a sanitizer sees a wrong place.
+      if (!emulate::on_gpu()) std::memset(live.back()->data, 1, size);
     } else {
       std::swap(live[random() % live.size()], live.back());
       places.erase(reinterpret_cast<std::uintptr_t>(live.back()->data));
       live.pop_back();
     }
   }
-  const auto requests = device.count("cuMemAlloc");
+  const long long requests = device.emulated() ? device.count("cuMemAlloc") : 0;
   live.clear();
   CHECK(requests < 60);  // of some 10,000 blocks
   CHECK(kiln::cuda::memory_stats().in_use == 0);
   kiln::cuda::empty_cache();  // frees whole segments only: all of them, if all neighbours joined
   CHECK(kiln::cuda::memory_stats().cached == 0);
-  CHECK(device.memory() == before);
+  if (device.emulated()) CHECK(device.memory() == before);
 }

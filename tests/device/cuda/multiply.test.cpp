@@ -125,7 +125,7 @@ TEST_CASE("a product of every type in every layout is what plain loops make of i
     task.out = out.data();
     if (draw() % 3 == 0) task.epilogue = static_cast<product_epilogue>(draw() % 3);
     if (draw() % 3 == 0) task.bias = bias.data();
-    if (!can_fuse(task)) task.epilogue = product_epilogue::none;
+    if (!can_fuse(task, current_stream(Cuda{0}))) task.epilogue = product_epilogue::none, task.bias = nullptr;
     INFO("seed ", seed, ", ", kiln::message(task));
     multiply(task, current_stream(Cuda{0}));
     const auto wanted =
@@ -175,7 +175,7 @@ TEST_CASE("sums of no products are zeros, what is there, or the bias") {
   task.add = true;
   multiply(task, current_stream(Cuda{0}));
   CHECK(out.read() == std::vector<double>{5, 6, 7, 8});
-  CHECK(device.count("cublasLtMatmul") == 0);
+  if (device.emulated()) CHECK(device.count("cublasLtMatmul") == 0);
   task.bias = bias.data();
   multiply(task, current_stream(Cuda{0}));
   CHECK(out.read() == std::vector<double>{6, 4, 8, 6});
@@ -189,6 +189,7 @@ TEST_CASE("sums of no products are zeros, what is there, or the bias") {
 }
 
 TEST_CASE("float32 products round their operands to TF32 only if that is allowed") {
+  if (emulate::skip_on_gpu("a library need not use tensor cores for one number")) return;
   exact_stand_in();
   const double x = 1 + std::ldexp(1.0, -12);
   product_task task = plain_task(dtype::float32, 1, 1, 1);
@@ -208,7 +209,7 @@ TEST_CASE("float32 products round their operands to TF32 only if that is allowed
 
 TEST_CASE("products on two devices, and of several threads with biases of their own") {
   exact_stand_in();
-  for (const int index : {0, 1}) {
+  for (int index = 0; index < (emulate::lacks_second_device() ? 1 : 2); ++index) {
     product_task task = plain_task(dtype::float32, 2, 1, 2);
     const array a(task.type, {2, 3}, 0, Cuda{index}), b(task.type, {1, 10}, 0, Cuda{index}),
         out(task.type, {0, 0, 0, 0}, 0, Cuda{index});
@@ -296,6 +297,7 @@ TEST_CASE("a task that makes no sense is an error with its sizes and the way out
 }
 
 TEST_CASE("failures of the library are errors that name the sizes, and the next product works") {
+  if (emulate::skip_on_gpu("it lets the driver fail")) return;
   const auto& device = exact_stand_in();
   const array memory(dtype::float32, std::vector<double>(900, 0));
   const auto& where = current_stream(Cuda{0});

@@ -22,12 +22,13 @@ namespace {
 
 // Calls for a task with ones everywhere; the result must be right.
 long long calls(product_task task, std::size_t a_size, std::size_t b_size, std::size_t out_size) {
-  const auto& device = exact_stand_in();
+  exact_stand_in();
   const array a(task.type, std::vector<double>(a_size, 1)), b(task.type, std::vector<double>(b_size, 1)),
       out(task.type, std::vector<double>(out_size, 0));
   task.a.data = a.data(), task.b.data = b.data(), task.out = out.data();
+  const auto before = kiln::cuda::product_stats().products;
   multiply(task, current_stream(Cuda{0}));
-  const long long made = device.count("cublasLtMatmul");
+  const auto made = kiln::cuda::product_stats().products - before;
   CHECK(out.read() == products::expected(task, a.values(), b.values(), out.values(), {}));
   return made;
 }
@@ -96,6 +97,7 @@ TEST_CASE("a second product of the same sizes asks for no kernel, one at another
 }
 
 TEST_CASE("a workspace is taken for a call and given back right after") {
+  if (emulate::skip_on_gpu("it knows which sizes want a workspace of the stand-in")) return;
   emulate::stand_in();
   kiln::cuda::set_memory_caching(true);
   const array memory(dtype::float32, std::vector<double>(200, 1));

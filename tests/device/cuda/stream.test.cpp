@@ -13,6 +13,7 @@ using kiln::cuda::current_stream;
 using kiln::cuda::stream;
 
 TEST_CASE("the current stream is one per device unless a scope says otherwise") {
+  if (emulate::lacks_second_device()) return;
   emulate::stand_in();
   CHECK(current_stream(Cuda{0}) == current_stream(Cuda{0}));
   CHECK(current_stream(Cuda{1}).device() == Cuda{1});
@@ -30,10 +31,11 @@ TEST_CASE("the current stream is one per device unless a scope says otherwise") 
     other.join();
   }
   CHECK_FALSE(current_stream(Cuda{0}) == own);
-  CHECK_THROWS_AS(current_stream(Cuda{5}), kiln::device_error);
+  CHECK_THROWS_AS(current_stream(Cuda{99}), kiln::device_error);
 }
 
 TEST_CASE("a stream ends with its last handle; a foreign one does not") {
+  if (emulate::skip_on_gpu("it counts calls of the driver")) return;
   const auto& device = emulate::stand_in();
   {
     const stream first = stream::create(Cuda{0});
@@ -45,6 +47,7 @@ TEST_CASE("a stream ends with its last handle; a foreign one does not") {
 }
 
 TEST_CASE("queued work is done when the stream is waited for") {
+  if (emulate::skip_on_gpu("a GPU may have done the work before this looks")) return;
   const auto& device = emulate::stand_in();
   const long long before = device.memory();
   const stream own = stream::create(Cuda{0});
