@@ -98,10 +98,9 @@ void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_optio
     return;
   }
   detail::backward_pass pass;
-  // A gradient that someone else holds too (w.grad(), say) might be added to while it is read.
-  const bool shared =
-      gradient.state()->references.load(std::memory_order_relaxed) > 2 || !gradient.state()->memory.unique();
-  history->gradient = !shared && gradient.contiguous_layout() ? gradient.state() : gradient.clone().state();
+  // What a tensor has given out as its own gradient (w.grad()) might be added to while it is read.
+  const bool lent = gradient.state()->memory->lent_gradient;
+  history->gradient = !lent && gradient.contiguous_layout() ? gradient.state() : gradient.clone().state();
   pass.add(history);
   pass.run(options.retain_graph);
 }

@@ -85,6 +85,8 @@ struct storage {
   std::uint32_t version = 0;
   /// The number of its device, of a kind of which there are several.
   int device = 0;
+  /// Set once a tensor of it was given out as a gradient: a backward pass may add to it.
+  bool lent_gradient = false;
   void* data = nullptr;
   std::size_t bytes = 0;
   /// Bytes between this and `data` for what whoever made the block keeps there.

@@ -212,6 +212,7 @@ class Tensor {
                                 needs_grad()
                                     ? " has no gradient yet: call backward() on a loss computed from it"
                                     : " does not require grad: call requires_grad() before computing with it"));
+    state()->history->gradient->memory->lent_gradient = true;
     return Tensor(state()->history->gradient);
   }
   /// Forgets the gradient.
