@@ -20,12 +20,14 @@ struct fixed_kernel {
   std::string parameters;  ///< as they stand between the parentheses
   std::string call;        ///< of the function
   int threads = 256;       ///< per block
+  std::string words = {};  ///< what it does, as the first line of the text; may be empty
 };
 
 inline source print_fixed(const fixed_kernel& what) {
   source out;
   out.name = "kiln_" + what.name;
   detail::lines body;
+  if (!what.words.empty()) body.add("// ", what.words);
   body.add("#include <kernels/", what.file, ">\n");
   body.add("namespace kiln::kernels {\n");
   body.open("extern \"C\" __global__ void __launch_bounds__(", what.threads, ") ", out.name, "(", what.parameters, ")");

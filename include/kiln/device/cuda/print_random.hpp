@@ -26,7 +26,8 @@ inline source print_random(random_kind kind, dtype type) {
                       message(of, "* __restrict__ to, int64 n, uint64 seed, uint64 first",
                               integers ? ", int64 low, uint64 range" : ""),
                       message("fill<", of, ", ", integers ? std::string("2") : message("per_block<", of, ">"),
-                              ">(to, n, seed, first, ", maker, ")")});
+                              ">(to, n, seed, first, ", maker, ")"),
+                      256, message(what, " numbers of type ", name(type), " by Philox4x32-10")});
 }
 
 }  // namespace kiln::cuda

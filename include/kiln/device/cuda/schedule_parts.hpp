@@ -13,6 +13,7 @@
 #include <kiln/device/cuda/launch.hpp>
 #include <kiln/device/cuda/print.hpp>
 #include <kiln/device/cuda/print_reduce.hpp>
+#include <kiln/tape/levels.hpp>
 
 namespace kiln::cuda::detail {
 
