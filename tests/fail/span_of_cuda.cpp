@@ -1,7 +1,8 @@
 // expect: span() reads the host's memory: move the tensor there with .to<Cpu>()
 // SPDX-License-Identifier: BSL-1.0
 // The host cannot walk over the memory of a GPU.
-#include <kiln/cuda.hpp>
+#include <kiln/tensor/cuda.hpp>
+#include <kiln/tensor/transfer.hpp>
 
 using namespace kiln;
 

@@ -1,7 +1,8 @@
 // expect: the expression lives on another device: use .to<Device>()
 // SPDX-License-Identifier: BSL-1.0
 // A tensor of the host given to one of a GPU.
-#include <kiln/cuda.hpp>
+#include <kiln/tensor/cuda.hpp>
+#include <kiln/tensor/transfer.hpp>
 
 using namespace kiln;
 
