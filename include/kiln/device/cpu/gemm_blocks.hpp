@@ -87,7 +87,8 @@ class gemm_blocks {
   static constexpr int width = gemm_width<T>, lanes = gemm_vector<T>::lanes;
   static constexpr std::int64_t depth_limit = 800;  // a panel of B is then 100 KiB, read from L2
   // Rows and columns packed at a time, whole tiles of either: a narrow one in the middle would have no slot.
-  static constexpr std::int64_t tiles = std::lcm(width, 2 * gemm_rows), side_limit = 4096 / tiles * tiles;
+  static constexpr std::int64_t whole_tiles = std::lcm(width, 2 * gemm_rows);
+  static constexpr std::int64_t side_limit = 4096 / whole_tiles * whole_tiles;
   static constexpr std::int64_t task_rows = 576 / static_cast<int>(sizeof(T));  // times the depth: A's part of L2
   static constexpr std::int64_t task_columns = 4 * width;
   static constexpr std::int64_t own_limit = std::int64_t{512} << 10;  // half of a common L2
