@@ -58,7 +58,7 @@ TEST_CASE("where: a nan that is not chosen shows in neither values nor its own g
   const auto safe = gradients_of<double>([](auto v) { return where(v > 0, sqrt(where(v > 0, v, 1.0)), 0.0); },
                                          Tensor<double>{4.0, -4.0});
   CHECK(safe == std::vector<double>{0.25, 0});
-  const auto check = check_gradient([](auto x, auto y) { return where(x > 0, x * y, y); },
+  const auto check = check_gradient([](auto v, auto w) { return where(v > 0, v * w, w); },
                                     Tensor<double>{1.0, -1.0, 2.0}, Tensor<double>{3.0, 4.0, 5.0});
   CHECK_MESSAGE(check.agrees, check.text);
 }
