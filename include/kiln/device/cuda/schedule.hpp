@@ -251,7 +251,7 @@ class scheduler {
 
   // Several passes over few long rows: the first one's reductions in kernels of their own, then the rest.
   void add_first_pass(task job) {
-    const first_pass cut = cut_after_first_pass(job.tape);
+    const cut_tape cut = cut_after_first_pass(job.tape);
     const std::int64_t rows = elements_of(job.domain) / job.domain.back();
     const dims packed = packed_strides(job.domain, 1u << (job.domain.rank() - 1));
     task first = parts_task(job, *cut.before), second = task_for(view_of(*cut.after), job.domain);

@@ -82,32 +82,35 @@ inline std::vector<std::int16_t> phases_of(const tape_view& t) {
   return phases;
 }
 
-/// The tape before its first reductions, which are its results, and the tape where these are leaves of one value per
-/// row. The other leaves keep their order behind those.
-struct first_pass {
-  std::shared_ptr<const program> before = std::make_shared<program>(), after = std::make_shared<program>();
+/// A tape in two: what comes before some of its reductions, which are its results; and after them.
+struct cut_tape {
+  std::shared_ptr<const program> before, after;
   std::int16_t reductions = 0;
 };
-inline first_pass cut_after_first_pass(const tape_view& t) {
-  const std::vector<std::int16_t> phases = phases_of(t);
-  const auto is_first = [&](int i) { return reduces(t, i) && phases[static_cast<std::size_t>(i)] == 1; };
-  first_pass cut;
+/// Cuts a tape at the reductions for which `is_cut(i)` is true. In `after` each is taken of a leaf, what parts of a row
+/// have left (`folds`), or is a leaf, one value per row. The other leaves keep their order behind those.
+template <class IsCut>
+cut_tape cut(const tape_view& t, bool folds, IsCut is_cut) {
+  cut_tape made;
   program all, rest, before, after;
   for (int i = 0; i < t.size; ++i) {
     all.push(t[i]);
-    if (is_first(i)) ++cut.reductions;
+    if (is_cut(i)) ++made.reductions;
   }
   std::vector<std::int16_t> place(static_cast<std::size_t>(t.size), -1);
   std::int16_t slot = 0;
   for (int i = 0; i < t.size; ++i) {
     instruction now = t[i];
-    if (is_first(i)) {
+    if (is_cut(i)) {
       all.add_result(i);
-      now = {.code = opcode::leaf, .type = now.type, .slot = slot++, .literal = 1};
+      if (folds)
+        now.a = static_cast<std::int16_t>(rest.push({.code = opcode::leaf, .type = now.type, .slot = slot++}));
+      else
+        now = {.code = opcode::leaf, .type = now.type, .slot = slot++, .literal = 1};
     } else {
       auto moved = [&](std::int16_t k) { return k < 0 ? k : place[static_cast<std::size_t>(k)]; };
       now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
-      if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + cut.reductions);
+      if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + made.reductions);
     }
     place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(rest.push(now));
   }
@@ -115,38 +118,19 @@ inline first_pass cut_after_first_pass(const tape_view& t) {
     rest.add_result(t.results[r] < 0 ? -1 : place[static_cast<std::size_t>(t.results[r])]);
   keep_needed(all, before);
   keep_needed(rest, after);
-  cut.before = std::make_shared<const program>(before);
-  cut.after = std::make_shared<const program>(after);
-  return cut;
+  made.before = std::make_shared<const program>(before);
+  made.after = std::make_shared<const program>(after);
+  return made;
 }
-
-/// The tape before its reductions, which are its results; and after them, where each is taken of a leaf. The other
-/// leaves keep their order behind those.
+/// At all reductions, which are folded after the cut.
 inline std::pair<std::shared_ptr<const program>, std::shared_ptr<const program>> cut_at_reductions(const task& job) {
-  auto before = std::make_shared<program>(), after = std::make_shared<program>();
-  program all;
-  for (int i = 0; i < job.tape.size; ++i) all.push(job.tape[i]);
-  std::vector<std::int16_t> place(static_cast<std::size_t>(job.tape.size), -1);
-  program second;
-  std::int16_t slot = 0;
-  const auto reductions = static_cast<std::int16_t>(count_reductions(job.tape));
-  for (int i = 0; i < job.tape.size; ++i) {
-    instruction now = job.tape[i];
-    if (reduces(job.tape, i)) {
-      all.add_result(i);
-      now.a = static_cast<std::int16_t>(second.push({.code = opcode::leaf, .type = now.type, .slot = slot++}));
-    } else {
-      auto moved = [&](std::int16_t k) { return k < 0 ? k : place[static_cast<std::size_t>(k)]; };
-      now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
-      if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + reductions);
-    }
-    place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(second.push(now));
-  }
-  for (int r = 0; r < job.tape.result_count; ++r)
-    second.add_result(job.tape.results[r] < 0 ? -1 : place[static_cast<std::size_t>(job.tape.results[r])]);
-  keep_needed(all, *before);
-  keep_needed(second, *after);
-  return {before, after};
+  cut_tape made = cut(job.tape, true, [&](int i) { return reduces(job.tape, i); });
+  return {std::move(made.before), std::move(made.after)};
+}
+/// After the reductions that need no other: these are leaves after the cut.
+inline cut_tape cut_after_first_pass(const tape_view& t) {
+  const std::vector<std::int16_t> phases = phases_of(t);
+  return cut(t, false, [&](int i) { return reduces(t, i) && phases[static_cast<std::size_t>(i)] == 1; });
 }
 /// The task of what comes before the reductions of `job`.
 inline task parts_task(const task& job, const program& tape) {
