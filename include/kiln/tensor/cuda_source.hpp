@@ -79,13 +79,8 @@ std::string cuda_source(const E& e) {
     if constexpr (census<E>::products > 0) text = "// Products come from cuBLASLt; this reads them.\n";
     const pictured_task<E> picture(e, c, how);
     const cuda::device_shape shape = cuda_available() ? cuda::detail::shape_of(Cuda{}) : cuda::device_shape{};
-    std::uint64_t scratch = cuda::detail::scratch_base;
-    const auto memory = [&](std::size_t bytes) {
-      const std::uint64_t at = scratch;
-      scratch += (bytes + 255) / 256 * 256;
-      return reinterpret_cast<void*>(at);
-    };
-    for (const cuda::launch& each : cuda::schedule(picture.task, shape, memory)) {
+    std::size_t scratch = 0;
+    for (const cuda::launch& each : cuda::schedule(picture.task, shape, cuda::detail::planned_scratch(scratch))) {
       if (!text.empty()) text += "\n";
       text += each.print(each.job, each.how).text;
     }

@@ -38,6 +38,12 @@ struct ready_launch {
 
 /// Scratch memory while a task is planned: addresses that no memory has, so that they are found again.
 inline constexpr std::uint64_t scratch_base = std::uint64_t{1} << 62;
+/// Hands out such addresses; `bytes` counts what they take.
+inline scratch_memory planned_scratch(std::size_t& bytes) {
+  return [&bytes](std::size_t wanted) {
+    return reinterpret_cast<void*>(scratch_base + std::exchange(bytes, bytes + (wanted + 255) / 256 * 256));
+  };
+}
 
 /// What a plan depends on besides the tape.
 struct layout_facts {
@@ -157,11 +163,7 @@ enum class kernel_choice : std::uint8_t { compiled, bundled, general };
 // What does a task, or null if a kernel of it is in no bundle and must not or cannot be compiled.
 inline std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device, kernel_choice choice) {
   auto made = std::make_shared<ready_task>();
-  const scratch_memory scratch = [&](std::size_t bytes) {
-    const std::uint64_t at = scratch_base + made->scratch_bytes;
-    made->scratch_bytes += (bytes + 255) / 256 * 256;
-    return reinterpret_cast<void*>(at);
-  };
+  const scratch_memory scratch = planned_scratch(made->scratch_bytes);
   const bool general = choice == kernel_choice::general;
   const device_shape shape = shape_of(device);
   for (const launch& each : general ? schedule_general(job, shape, scratch) : schedule(job, shape, scratch)) {
@@ -194,12 +196,9 @@ inline std::shared_ptr<const ready_task> make_ready(const task& job, Cuda device
   for (const kernel_choice choice : {kernel_choice::bundled, kernel_choice::general})
     if (auto made = try_ready(job, device, choice)) return made;
   if (process_bundles().empty() && !bundle_required()) nvrtc();  // says what to install
-  std::uint64_t scratch = scratch_base;
-  const scratch_memory memory = [&scratch](std::size_t bytes) {
-    return reinterpret_cast<void*>(std::exchange(scratch, scratch + (bytes + 255) / 256 * 256));
-  };
+  std::size_t scratch = 0;
   std::string missed;
-  for (const launch& each : schedule(job, shape_of(device), memory))
+  for (const launch& each : schedule(job, shape_of(device), planned_scratch(scratch)))
     if (missed.empty() && !find_kernel(each, device)) missed = each.how.key();
   fail_without_compiler(infix(job.tape, op_rules_table), missed, device);
 }
