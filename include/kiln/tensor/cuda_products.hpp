@@ -70,9 +70,7 @@ class library_product {
   library_product(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
                   const matrix_stack& out, T* out_data, bool accumulate, Cuda device)
       : device_(device) {
-    dims batch = out.batch;
-    broadcast_into(batch, a.batch);
-    broadcast_into(batch, b.batch);
+    const dims batch = joint_batch(a, b, out);
     const auto strides = [&](const matrix_stack& m) { return cpu::broadcast_strides(m.batch, m.batch_strides, batch); };
     task.type = dtype_of<T>;
     task.batch = batch;
@@ -119,9 +117,7 @@ void multiply_on_cuda(const matrix_stack& a, const T* a_data, const matrix_stack
   if constexpr (is_floating(dtype_of<T>)) {
     library_product<T>(a, a_data, b, b_data, out, out_data, accumulate, device).run();
   } else {
-    dims batch = out.batch;
-    broadcast_into(batch, a.batch);
-    broadcast_into(batch, b.batch);
+    const dims batch = joint_batch(a, b, out);
     const auto strides = [&](const matrix_stack& m) { return cpu::broadcast_strides(m.batch, m.batch_strides, batch); };
     // Rows of products: over the batch axes that are summed, and over the inner axis.
     dims domain = batch, left = strides(a), right = strides(b), to = strides(out);

@@ -44,6 +44,14 @@ inline matrix_stack transposed(matrix_stack m) {
   return m;
 }
 
+/// The batch axes of a product: those of its operands and its result, broadcast.
+inline dims joint_batch(const matrix_stack& a, const matrix_stack& b, const matrix_stack& out) {
+  dims batch = out.batch;
+  broadcast_into(batch, a.batch);
+  broadcast_into(batch, b.batch);
+  return batch;
+}
+
 /// What is applied to each finished block of a product; may be empty. One type, so that a product is compiled once per
 /// element type and not once per expression.
 struct block_function {
@@ -71,9 +79,7 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   };
   if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return one(0, 0, 0, 0, accumulate);
   // Batches with one stride each go to gemm together; others, and sums over batches, one after the other.
-  dims batch = out.batch;
-  broadcast_into(batch, a.batch);
-  broadcast_into(batch, b.batch);
+  const dims batch = joint_batch(a, b, out);
   const dims sa = cpu::broadcast_strides(a.batch, a.batch_strides, batch),
              sb = cpu::broadcast_strides(b.batch, b.batch_strides, batch),
              so = cpu::broadcast_strides(out.batch, out.batch_strides, batch);
