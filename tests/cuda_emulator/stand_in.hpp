@@ -102,6 +102,7 @@ inline std::string stand_in_path() {
   for (const char* name :
        {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp", "module.hpp",
         "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp", "stand_in_cudnn.cpp",
+        "stand_in_cudnn.hpp", "stand_in_cudnn_batch_norm.cpp", "stand_in_elements.hpp",
         "../../include/kiln/device/cuda/cublaslt.hpp", "../../include/kiln/device/cuda/cudnn.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
@@ -110,11 +111,11 @@ inline std::string stand_in_path() {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) return path;
   const std::string part = path + "." + std::to_string(::getpid());
-  const std::string command = host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder +
-                              "../../include' " + (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder +
-                              "stand_in_driver.cpp' '" + folder + "stand_in_nvrtc.cpp' '" + folder +
-                              "stand_in_cublaslt.cpp' '" + folder + "stand_in_cudnn.cpp' -o '" + part +
-                              "' -ldl && mv '" + part + "' '" + path + "'";
+  const std::string command =
+      host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder + "../../include' " +
+      (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder + "stand_in_driver.cpp' '" + folder +
+      "stand_in_nvrtc.cpp' '" + folder + "stand_in_cublaslt.cpp' '" + folder + "stand_in_cudnn.cpp' '" + folder +
+      "stand_in_cudnn_batch_norm.cpp' -o '" + part + "' -ldl && mv '" + part + "' '" + path + "'";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("the stand-in does not compile");
   return path;
 }

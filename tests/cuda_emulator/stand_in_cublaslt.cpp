@@ -2,16 +2,15 @@
 // A stand-in for libcublasLt: the functions that kiln calls, done by the CPU in the order of the stand-in driver's
 // streams. It believes nothing: layouts, addresses, alignments and the workspace are checked, and a kernel that was
 // chosen for other sizes is refused.
-#include <kiln/core/half.hpp>
 #include <kiln/device/cuda/cublaslt.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "stand_in_elements.hpp"
 #include "stand_in_state.hpp"
 
 extern "C" kiln::cuda::driver_result cuCtxGetCurrent(kiln::cuda::context_handle*);
@@ -58,44 +57,6 @@ cublas_status set(T& target, const void* value, std::size_t bytes) {
   if (value == nullptr || bytes != sizeof(T)) return bad;
   std::memcpy(&target, value, bytes);
   return good;
-}
-
-std::size_t size_of(cuda_data_type type) {
-  return type == cuda_data_type::float64 ? 8 : type == cuda_data_type::float32 ? 4 : 2;
-}
-
-double load(cuda_data_type type, const void* start, std::int64_t i) {
-  switch (type) {
-    case cuda_data_type::float64:
-      return static_cast<const double*>(start)[i];
-    case cuda_data_type::float32:
-      return static_cast<double>(static_cast<const float*>(start)[i]);
-    case cuda_data_type::float16:
-      return static_cast<double>(static_cast<float>(static_cast<const half*>(start)[i]));
-    case cuda_data_type::bfloat16:
-      break;
-  }
-  return static_cast<double>(static_cast<float>(static_cast<const bfloat16*>(start)[i]));
-}
-void store(cuda_data_type type, void* start, std::int64_t i, double value) {
-  switch (type) {
-    case cuda_data_type::float64:
-      static_cast<double*>(start)[i] = value;
-      return;
-    case cuda_data_type::float32:
-      static_cast<float*>(start)[i] = static_cast<float>(value);
-      return;
-    case cuda_data_type::float16:
-      static_cast<half*>(start)[i] = static_cast<half>(static_cast<float>(value));
-      return;
-    case cuda_data_type::bfloat16:
-      static_cast<bfloat16*>(start)[i] = static_cast<bfloat16>(static_cast<float>(value));
-  }
-}
-// 10 bits of mantissa, as tensor cores read a float.
-double as_tf32(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return static_cast<double>(std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu));
 }
 
 bool has(matmul_epilogue which, matmul_epilogue part) {
@@ -167,7 +128,7 @@ void run(const job& j, double alpha, const void* a, const void* b, double beta, 
         double value = alpha * sum;
         if (beta != 0) value += beta * load(j.d.type, d, place);
         if (has(j.how.epilogue, matmul_epilogue::bias)) value += load(j.d.type, j.how.bias, row);
-        if (has(j.how.epilogue, matmul_epilogue::relu)) value = std::fmax(value, 0.0);
+        if (has(j.how.epilogue, matmul_epilogue::relu)) value = value < 0 ? 0 : value;
         if (has(j.how.epilogue, matmul_epilogue::gelu))
           value *=
               0.5 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (value + 0.044715 * value * value * value)));

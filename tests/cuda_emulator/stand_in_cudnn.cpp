@@ -2,31 +2,15 @@
 // A stand-in for libcudnn: the functions that kiln calls, done by the CPU with plain loops, in the order of the
 // stand-in driver's streams. It believes nothing: descriptors must fit each other, addresses must be device memory, and
 // an algorithm that was chosen for other sizes is refused.
-#include <kiln/core/half.hpp>
-#include <kiln/device/cuda/cudnn.hpp>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "stand_in_state.hpp"
-
-extern "C" kiln::cuda::driver_result cuCtxGetCurrent(kiln::cuda::context_handle*);
+#include "stand_in_cudnn.hpp"
 
 namespace kiln::cuda {
 
-struct cudnn_object {
-  context_object* context = nullptr;
-  stream_object* stream = nullptr;
-};
-struct cudnn_tensor_object {
-  cudnn_type type{};
-  long n = 0, c = 0, h = 0, w = 0;
-  long count() const { return n * c * h * w; }
-  bool operator==(const cudnn_tensor_object&) const = default;
-};
 struct cudnn_filter_object : cudnn_tensor_object {};
 struct cudnn_convolution_object {
   long pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, groups = 1;
@@ -44,60 +28,6 @@ namespace {
 
 constexpr auto good = cudnn_status::success;
 constexpr auto bad = cudnn_status::bad_parameter;
-
-cudnn_status enter_library(const char* name) {
-  auto& all = state::instance();
-  ++all.counts[name];
-  return all.final_error == driver_result::success ? good : cudnn_status::execution_failed;
-}
-
-std::size_t size_of(cudnn_type type) {
-  return type == cudnn_type::float64 ? 8 : type == cudnn_type::float32 ? 4 : 2;
-}
-double load(cudnn_type type, const void* start, long i) {
-  switch (type) {
-    case cudnn_type::float64:
-      return static_cast<const double*>(start)[i];
-    case cudnn_type::float32:
-      return static_cast<double>(static_cast<const float*>(start)[i]);
-    case cudnn_type::float16:
-      return static_cast<double>(static_cast<float>(static_cast<const half*>(start)[i]));
-    case cudnn_type::bfloat16:
-      break;
-  }
-  return static_cast<double>(static_cast<float>(static_cast<const bfloat16*>(start)[i]));
-}
-void store(cudnn_type type, void* start, long i, double value) {
-  if (type == cudnn_type::float64)
-    static_cast<double*>(start)[i] = value;
-  else if (type == cudnn_type::float32)
-    static_cast<float*>(start)[i] = static_cast<float>(value);
-  else if (type == cudnn_type::float16)
-    static_cast<half*>(start)[i] = half(static_cast<float>(value));
-  else
-    static_cast<bfloat16*>(start)[i] = bfloat16(static_cast<float>(value));
-}
-// 10 bits of mantissa, as tensor cores read a float.
-double as_tf32(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return static_cast<double>(std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu));
-}
-
-bool is_memory(const cudnn_object* handle, const void* start, const cudnn_tensor_object& t) {
-  const auto address = reinterpret_cast<std::uint64_t>(start);
-  const auto bytes = static_cast<std::size_t>(t.count()) * size_of(t.type);
-  const allocation* block = state::instance().block_of(address, bytes);
-  return block != nullptr && block->context == handle->context;
-}
-// Alpha and beta are doubles for double, else floats.
-double number(cudnn_type type, const void* scalar) {
-  return load(type == cudnn_type::float64 ? cudnn_type::float64 : cudnn_type::float32, scalar, 0);
-}
-bool is_ready(const cudnn_object* handle) {
-  context_handle current = nullptr;
-  cuCtxGetCurrent(&current);
-  return handle != nullptr && handle->stream != nullptr && handle->context == current;
-}
 
 // ---- convolutions ----
 
@@ -134,7 +64,7 @@ std::size_t workspace_of(const job& j) {
 cudnn_status answer(const char* name, const cudnn_object* handle, const job& j, int pass, int most, int* found,
                     cudnn_algorithm* answers) {
   auto& all = state::instance();
-  if (const auto failed = enter_library(name); failed != good) return failed;
+  if (const auto failed = enter_cudnn(name); failed != good) return failed;
   if (!is_ready(handle) || most < 3 || !is_sound(j)) return bad;
   if (all.fails("cudnn_heuristic")) return cudnn_status::not_supported;
   // The first two must be passed over: one is random in its order of sums, one wants all memory.
@@ -170,7 +100,7 @@ cudnn_status convolve(const char* name, const cudnn_object* handle, const job& j
                       const void* a, const void* b, int algorithm, void* room, std::size_t bytes, const void* beta,
                       void* out) {
   auto& all = state::instance();
-  if (const auto failed = enter_library(name); failed != good) return failed;
+  if (const auto failed = enter_cudnn(name); failed != good) return failed;
   if (all.fails("cudnn_convolution")) return cudnn_status::execution_failed;
   if (!is_ready(handle) || !is_sound(j) || algorithm != digest(j, pass) || bytes != workspace_of(j)) return bad;
   const cudnn_tensor_object& of_a = pass == 1 ? j.w : j.x;
@@ -228,7 +158,7 @@ double divisor(const cudnn_pooling_object& how, std::size_t inside) {
 
 template <class T>
 cudnn_status create(const char* name, T** made) {
-  if (const auto failed = enter_library(name); failed != good) return failed;
+  if (const auto failed = enter_cudnn(name); failed != good) return failed;
   *made = new T;
   return good;
 }
@@ -371,7 +301,7 @@ cudnn_status cudnnConvolutionBackwardBias(cudnn_handle handle, const void* alpha
                                           const void* beta, cudnn_tensor db_is, void* db) {
   auto& all = state::instance();
   const guarded lock(all.mutex);
-  if (const auto failed = enter_library("cudnnConvolutionBackwardBias"); failed != good) return failed;
+  if (const auto failed = enter_cudnn("cudnnConvolutionBackwardBias"); failed != good) return failed;
   const cudnn_tensor_object from = *dy_is, to = *db_is;
   if (!is_ready(handle) || from.type != to.type || to.count() != to.c || to.c != from.c) return bad;
   if (!is_memory(handle, dy, from) || !is_memory(handle, db, to)) return bad;
@@ -391,7 +321,7 @@ cudnn_status cudnnAddTensor(cudnn_handle handle, const void* alpha, cudnn_tensor
                             cudnn_tensor c_is, void* c) {
   auto& all = state::instance();
   const guarded lock(all.mutex);
-  if (const auto failed = enter_library("cudnnAddTensor"); failed != good) return failed;
+  if (const auto failed = enter_cudnn("cudnnAddTensor"); failed != good) return failed;
   const cudnn_tensor_object from = *a_is, to = *c_is;
   if (!is_ready(handle) || from.type != to.type || from.count() != from.c || from.c != to.c) return bad;
   if (!is_memory(handle, a, from) || !is_memory(handle, c, to)) return bad;
@@ -422,7 +352,7 @@ cudnn_status cudnnPoolingForward(cudnn_handle handle, cudnn_pooling what, const 
                                  const void* x, const void* beta, cudnn_tensor y_is, void* y) {
   auto& all = state::instance();
   const guarded lock(all.mutex);
-  if (const auto failed = enter_library("cudnnPoolingForward"); failed != good) return failed;
+  if (const auto failed = enter_cudnn("cudnnPoolingForward"); failed != good) return failed;
   const cudnn_tensor_object from = *x_is, to = *y_is;
   const cudnn_pooling_object how = *what;
   if (!is_ready(handle) || !is_sound(how, from, to) || !is_memory(handle, x, from) || !is_memory(handle, y, to))
@@ -448,7 +378,7 @@ cudnn_status cudnnPoolingBackward(cudnn_handle handle, cudnn_pooling what, const
                                   const void* beta, cudnn_tensor dx_is, void* dx) {
   auto& all = state::instance();
   const guarded lock(all.mutex);
-  if (const auto failed = enter_library("cudnnPoolingBackward"); failed != good) return failed;
+  if (const auto failed = enter_cudnn("cudnnPoolingBackward"); failed != good) return failed;
   const cudnn_tensor_object from = *x_is, to = *y_is;
   const cudnn_pooling_object how = *what;
   if (!is_ready(handle) || !is_sound(how, from, to) || !(*dy_is == to) || !(*dx_is == from)) return bad;

@@ -7,7 +7,13 @@
 
 #include <doctest/doctest.h>
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -16,6 +22,55 @@ using namespace kiln::cuda;
 TEST_CASE("a library without one of the functions is too old") {
   CHECK_THROWS_WITH_AS(open_cudnn(kiln::cuda::library(nullptr, "/old/libcudnn.so", "cuDNN")),
                        doctest::Contains("/old/libcudnn.so has no function cudnnGetVersion"), kiln::device_error);
+}
+
+TEST_CASE("a library without the deprecated batch norms is as good for all else") {
+  if (emulate::skip_on_gpu("it builds a library")) return;
+  const std::string path = "/tmp/kiln_cudnn_test_" + std::to_string(::getpid());
+  {
+    std::ofstream text(path + ".c");
+    text << "unsigned long cudnnGetVersion(void) { return 91900; }\n";
+    for (const char* name : {"GetErrorString",
+                             "Create",
+                             "SetStream",
+                             "CreateTensorDescriptor",
+                             "DestroyTensorDescriptor",
+                             "SetTensor4dDescriptor",
+                             "CreateFilterDescriptor",
+                             "DestroyFilterDescriptor",
+                             "SetFilter4dDescriptor",
+                             "CreateConvolutionDescriptor",
+                             "DestroyConvolutionDescriptor",
+                             "SetConvolution2dDescriptor",
+                             "SetConvolutionMathType",
+                             "SetConvolutionGroupCount",
+                             "GetConvolutionForwardAlgorithm_v7",
+                             "GetConvolutionBackwardDataAlgorithm_v7",
+                             "GetConvolutionBackwardFilterAlgorithm_v7",
+                             "ConvolutionForward",
+                             "ConvolutionBackwardData",
+                             "ConvolutionBackwardFilter",
+                             "ConvolutionBackwardBias",
+                             "AddTensor",
+                             "CreatePoolingDescriptor",
+                             "DestroyPoolingDescriptor",
+                             "SetPooling2dDescriptor",
+                             "PoolingForward",
+                             "PoolingBackward",
+                             "BatchNormalizationForwardTraining"})
+      text << "int cudnn" << name << "(void) { return 0; }\n";
+  }
+  const std::string build =
+      emulate::detail::host_compiler() + " -x c -shared -fPIC -fno-builtin -w '" + path + ".c' -o '" + path + ".so'";
+  REQUIRE(std::system(build.c_str()) == 0);
+  void* const handle = ::dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::remove((path + ".c").c_str());
+  std::remove((path + ".so").c_str());
+  REQUIRE(handle != nullptr);
+  const auto api = open_cudnn(kiln::cuda::library(handle, path, "cuDNN"));
+  CHECK((api->pooling_backward != nullptr));
+  CHECK((api->batch_norm_training == nullptr));  // one of the two alone is of no use
+  CHECK((api->batch_norm_backward == nullptr));
 }
 
 TEST_CASE("an open library tells its version and its file") {

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -48,7 +49,60 @@ TEST_CASE("cuda pooling: maxima and averages, and where their gradients go") {
   CHECK(values(x.grad()) == list(8, 0.25));
 }
 
-TEST_CASE("cuda batch norm: each channel gets mean 0 and variance 1, running statistics follow") {
+namespace {
+
+// A batch norm in training by plain loops, and the gradients of sum(y * dy).
+struct normalised {
+  list y, mean, unbiased, dx, dweight, dbias;
+};
+normalised by_definition(const list& x, std::size_t batch, std::size_t channels, const list& w, const list& b,
+                         const list& dy, double eps) {
+  const std::size_t image = x.size() / batch / channels;
+  const double n = static_cast<double>(batch * image);
+  normalised r{list(x.size()), list(channels), list(channels), list(x.size()), list(channels), list(channels)};
+  for (std::size_t c = 0; c < channels; ++c) {
+    const auto each = [&](auto f) {
+      for (std::size_t i = 0; i < x.size(); ++i)
+        if (i / image % channels == c) f(i);
+    };
+    double squares = 0;
+    each([&](std::size_t i) { r.mean[c] += x[i] / n; });
+    each([&](std::size_t i) { squares += (x[i] - r.mean[c]) * (x[i] - r.mean[c]); });
+    r.unbiased[c] = squares / (n - 1);
+    const double by = 1 / std::sqrt(squares / n + eps);
+    each([&](std::size_t i) {
+      r.y[i] = (x[i] - r.mean[c]) * by * w[c] + b[c];
+      r.dweight[c] += dy[i] * (x[i] - r.mean[c]) * by;
+      r.dbias[c] += dy[i];
+    });
+    each([&](std::size_t i) {
+      r.dx[i] = w[c] * by * (dy[i] - r.dbias[c] / n - (x[i] - r.mean[c]) * by * r.dweight[c] / n);
+    });
+  }
+  return r;
+}
+list waves(std::size_t n, double phase) {
+  list out;
+  for (std::size_t i = 0; i < n; ++i)
+    out.push_back(static_cast<double>(static_cast<float>(2 * std::sin(phase + 1.7 * static_cast<double>(i)))));
+  return out;
+}
+on_gpu on_device(const list& values, const dims& sizes) {
+  Tensor<float> here = empty<float>(sizes);
+  for (std::size_t i = 0; i < values.size(); ++i) here.data()[i] = static_cast<float>(values[i]);
+  return here.to<Cuda>();
+}
+bool close(const on_gpu& got, const list& wanted, double factor = 1) {
+  const list g = values(got);
+  bool same = g.size() == wanted.size();
+  for (std::size_t i = 0; same && i < g.size(); ++i)
+    same = std::abs(g[i] - factor * wanted[i]) <= 2e-5 * std::max(1.0, std::abs(wanted[i]));
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("cuda batch norm: rows without an image get mean 0 and variance 1, running statistics follow") {
   emulate::stand_in();
   const on_gpu x{{1, 10}, {3, 30}};
   on_gpu mean = zeros<float, Cuda>({2}), variance = ones<float, Cuda>({2});
@@ -57,4 +111,80 @@ TEST_CASE("cuda batch norm: each channel gets mean 0 and variance 1, running sta
   for (const std::size_t i : {2u, 3u}) CHECK(y[i] == doctest::Approx(1).epsilon(1e-4));
   CHECK(values(mean)[1] == doctest::Approx(2));        // a tenth of 20
   CHECK(values(variance)[0] == doctest::Approx(1.1));  // 0.9 + a tenth of the unbiased 2
+}
+
+TEST_CASE("cuda batch norm: cuDNN trains, and gradients add up") {
+  const auto& device = emulate::stand_in();
+  for (const dims& sizes : {dims{3, 2, 4}, dims{2, 3, 2, 3}, dims{2, 2, 2, 1, 3}}) {
+    CAPTURE(sizes);
+    const std::size_t channels = static_cast<std::size_t>(sizes[1]), n = static_cast<std::size_t>(count(sizes));
+    const list X = waves(n, 1), W = waves(channels, 2), B = waves(channels, 3), G = waves(n, 4);
+    on_gpu x = on_device(X, sizes), w = on_device(W, {sizes[1]}), b = on_device(B, {sizes[1]});
+    on_gpu mean = on_device(list(channels, 1), {sizes[1]}), variance = on_device(list(channels, 1), {sizes[1]});
+    const normalised wanted = by_definition(X, static_cast<std::size_t>(sizes[0]), channels, W, B, G, 0.1);
+    const batch_norm_options how{.training = true, .momentum = 0.25, .eps = 0.1};
+    CHECK(close(batch_norm(x, mean, variance, w, b, how), wanted.y));  // nothing to record
+    x.requires_grad(), b.requires_grad();
+    const on_gpu y = batch_norm(x, mean, variance, w, b, how);
+    CHECK(close(y, wanted.y));
+    for (std::size_t c = 0; c < channels; ++c) {  // updated twice
+      CHECK(values(mean)[c] == doctest::Approx(0.5625 + 0.4375 * wanted.mean[c]).epsilon(1e-5));
+      CHECK(values(variance)[c] == doctest::Approx(0.5625 + 0.4375 * wanted.unbiased[c]).epsilon(1e-5));
+    }
+    const on_gpu g = on_device(G, sizes);
+    backward(y, g);
+    CHECK(close(x.grad(), wanted.dx));
+    CHECK(close(b.grad(), wanted.dbias));
+    CHECK_FALSE(w.has_grad());
+    w.requires_grad();
+    backward(batch_norm(x, mean, variance, w, b, how), g);
+    CHECK(close(x.grad(), wanted.dx, 2));
+    CHECK(close(b.grad(), wanted.dbias, 2));
+    CHECK(close(w.grad(), wanted.dweight));
+    backward(batch_norm(x.detach(), mean, variance, w, b, how), g);
+    CHECK(close(x.grad(), wanted.dx, 2));
+    CHECK(close(w.grad(), wanted.dweight, 2));
+  }
+  if (!device.emulated()) return;
+  CHECK(device.count("cudnnBatchNormalizationForwardTraining") == 12);
+  CHECK(device.count("cudnnBatchNormalizationBackward") == 9);
+}
+
+TEST_CASE("cuda batch norm: what cuDNN does not take, kiln's kernels do") {
+  const auto& device = emulate::stand_in();
+  const auto calls = [&] { return device.emulated() ? device.count("cudnnBatchNormalizationForwardTraining") : 0; };
+  const list X = waves(12, 1), G = waves(12, 2), W{1, 1}, B{0, 0};
+  const dims sizes{2, 2, 3};
+  const normalised wanted = by_definition(X, 2, 2, W, B, G, 1e-5);
+  list other_order(12);
+  for (std::size_t n = 0; n < 2; ++n)
+    for (std::size_t c = 0; c < 2; ++c)
+      for (std::size_t i = 0; i < 3; ++i) other_order[(i * 2 + c) * 2 + n] = X[(n * 2 + c) * 3 + i];
+  on_gpu turned = on_device(other_order, {3, 2, 2}).transpose(0, 2);
+  turned.requires_grad();
+  const on_gpu none, y = batch_norm(turned, none, none, {.training = true});
+  CHECK(close(y, wanted.y));
+  backward(y, on_device(G, sizes));
+  CHECK(close(turned.grad(), wanted.dx));
+  const on_gpu x = on_device(X, sizes);
+  Tensor<double, Cuda> mean{0, 0}, variance{1, 1};  // statistics of another type
+  CHECK(close(batch_norm(x, mean, variance, {.training = true, .momentum = 1}), wanted.y));
+  CHECK(mean.to(Cpu{}).data()[1] == doctest::Approx(wanted.mean[1]).epsilon(1e-5));
+  CHECK(calls() == 0);
+  // Weights of another layout are put in one piece; eps may be 0.
+  const on_gpu w = on_gpu{1}.expand({2});
+  CHECK(close(batch_norm(x, none, none, w, none, {.training = true}), wanted.y));
+  CHECK(close(batch_norm(x, none, none, {.training = true, .eps = 0}), by_definition(X, 2, 2, W, B, G, 0).y));
+  if (device.emulated()) CHECK(calls() == 2);
+}
+
+TEST_CASE("cuda batch norm: cuDNN's pass finds out values that were changed, and tells that it changes some") {
+  emulate::stand_in();
+  on_gpu x = on_device(waves(12, 1), {2, 2, 3}), w{1, 1}, mean{0, 0}, variance{1, 1};
+  w.requires_grad();
+  const on_gpu y = batch_norm(x, mean, variance, w, on_gpu{0, 0}, {.training = true});
+  CHECK(mean.state()->memory->version == 1);
+  CHECK(variance.state()->memory->version == 1);
+  x.fill_(1);
+  CHECK_THROWS_AS(backward(y, x), graph_error);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Convolutions and poolings on the device Cuda, by cuDNN, over contiguous memory. Descriptors and the chosen algorithm
-// are kept for each set of sizes; the workspace comes from the pool of the stream.
+// Convolutions on the device Cuda, by cuDNN, over contiguous memory; what poolings and batch norms share with them.
+// Descriptors and the chosen algorithm are kept for each set of sizes; the workspace comes from the pool of the stream.
 #pragma once
 
 #include <algorithm>
@@ -148,7 +148,7 @@ class cudnn_library {
     if (handle_ == nullptr) {
       if (capturing)
         throw device_error(
-            "convolution: the first one of a device starts cuDNN, which cannot be done while a graph is captured; let "
+            "cuDNN: the first call on a device starts it, which cannot be done while a graph is captured; let "
             "capture() run the work once before (warm_ups)");
       check(cudnn_api().create(&handle_), "cudnnCreate");
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// cuDNN 9, NVIDIA's convolutions and poolings: its types and functions, as far as kiln calls them, opened at the first
-// use. Values are those of NVIDIA's documented binary interface, the same in all versions 9.
+// cuDNN 9, NVIDIA's convolutions, poolings and batch norms: its types and functions, as far as kiln calls them, opened
+// at the first use. Values are those of NVIDIA's documented binary interface, the same in all versions 9.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/error.hpp>
@@ -53,6 +54,7 @@ enum class cudnn_pooling_mode : int {
   max_deterministic = 3
 };
 enum class cudnn_nan : int { drop = 0, propagate = 1 };
+enum class cudnn_batch_norm_mode : int { spatial = 1 };  ///< one mean and variance for each channel
 
 /// An answer to get_*_algorithm: the number of an algorithm, and what it needs. The same for all three.
 struct cudnn_algorithm {
@@ -111,11 +113,20 @@ struct cudnn_functions {
   function<cudnn_handle, cudnn_pooling, const void*, cudnn_tensor, const void*, cudnn_tensor, const void*, cudnn_tensor,
            const void*, const void*, cudnn_tensor, void*>* pooling_backward;
 
+  // Deprecated, so that a later 9 may lack them: then both are null, and all else goes on.
+  function<cudnn_handle, cudnn_batch_norm_mode, const void*, const void*, cudnn_tensor, const void*, cudnn_tensor,
+           void*, cudnn_tensor, const void*, const void*, double, void*, void*, double, void*, void*>*
+      batch_norm_training;
+  function<cudnn_handle, cudnn_batch_norm_mode, const void*, const void*, const void*, const void*, cudnn_tensor,
+           const void*, cudnn_tensor, const void*, cudnn_tensor, void*, cudnn_tensor, const void*, void*, void*, double,
+           const void*, const void*>* batch_norm_backward;
+
   library file;             ///< where all of these are from
   std::size_t version = 0;  ///< 91900 is 9.19.0
 };
 
-/// Looks up all functions in an open library. Throws device_error if one is missing or the library is not cuDNN 9.
+/// Looks up all functions in an open library. Throws device_error if one other than the deprecated batch norms is
+/// missing or the library is not cuDNN 9.
 inline std::unique_ptr<cudnn_functions> open_cudnn(const library& from) {
   auto api = std::make_unique<cudnn_functions>();
   api->file = from;
@@ -152,6 +163,15 @@ inline std::unique_ptr<cudnn_functions> open_cudnn(const library& from) {
   from.get(api->pooling_set, "cudnnSetPooling2dDescriptor");
   from.get(api->pooling_forward, "cudnnPoolingForward");
   from.get(api->pooling_backward, "cudnnPoolingBackward");
+  const auto find = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(from.find(symbol));
+  };
+  find(api->batch_norm_training, "cudnnBatchNormalizationForwardTraining");
+  find(api->batch_norm_backward, "cudnnBatchNormalizationBackward");
+  if (api->batch_norm_training == nullptr || api->batch_norm_backward == nullptr) {
+    api->batch_norm_training = nullptr;
+    api->batch_norm_backward = nullptr;
+  }
   return api;
 }
 

@@ -2,7 +2,9 @@
 // batch_norm: each channel shifted and scaled to mean 0 and variance 1 (Ioffe and Szegedy 2015), with PyTorch's running
 // statistics. All of it is fused expressions, so it works wherever tensors do. Training has a graph node of its own:
 // mean, variance and result are a kernel each that reads the input once or twice, where the one kernel of a row program
-// over axes that are not neighbours took two to three times as long, forward and back.
+// over axes that are not neighbours took two to three times as long, forward and back. A device may have a library for
+// training: `batch_normalizer<Device>`. Evaluation is one kernel that joins the graph as any expression does; a
+// library's would be one too.
 #pragma once
 
 #include <array>
@@ -23,6 +25,18 @@ struct batch_norm_options {
   bool training = false;  ///< use the mean and variance of this batch, and update the running ones
   double momentum = 0.1;  ///< how much of the running statistics is replaced by those of this batch
   double eps = 1e-5;      ///< added to the variance
+};
+
+/// What a device has for batch_norm in training besides the expressions here: if `has_library`, then
+/// `bool fits(x, running_mean, running_var, options)` says whether it takes these operands, and
+/// `train(x, weight, bias, running_mean, running_var, options)` gives the result, joined to the graph, and updates the
+/// running statistics. Operands have been checked; weight and bias have values.
+template <class Device>
+struct batch_normalizer;
+
+template <>
+struct batch_normalizer<Cpu> {
+  static constexpr bool has_library = false;
 };
 
 namespace detail {
@@ -206,6 +220,11 @@ auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<
   if (s.per_channel < 2)
     throw shape_error(message("batch_norm: a tensor of shape ", input.sizes(),
                               " has one element per channel, which has no variance: use a larger batch for training"));
+  if constexpr (batch_normalizer<Device>::has_library && std::is_same_v<T, C>) {
+    using library = batch_normalizer<Device>;
+    if (library::fits(input, running_mean, running_var, options))
+      return library::train(input, scale, shift, running_mean, running_var, options);
+  }
 
   std::array<ref<gradient_record>, 3> records{input.state()->history, scale.state()->history, shift.state()->history};
   const bool recorded = grad_enabled() && (records[0] || records[1] || records[2]);

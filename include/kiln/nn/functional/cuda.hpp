@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// Convolution and pooling of Tensor<T, Cuda>: by cuDNN, and by kernels of our own where it has none or does not say
-// which of several maxima gets the gradient.
+// Convolution, pooling and batch norm of Tensor<T, Cuda>: by cuDNN, and by kernels of our own where it has none or does
+// not say which of several maxima gets the gradient.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/device/cuda/batch_norm.hpp>
 #include <kiln/device/cuda/convolution.hpp>
 #include <kiln/device/cuda/multiply_plan.hpp>
 #include <kiln/device/cuda/pool.hpp>
 #include <kiln/device/cuda/pooling.hpp>
 #include <kiln/device/cuda/registry.hpp>
+#include <kiln/nn/functional/batch_norm.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>
+#include <kiln/tensor/cuda.hpp>
 
 namespace kiln {
 
@@ -79,6 +87,115 @@ struct pooling<Cuda> {
       cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
     else
       cuda::pool_average_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+  }
+};
+
+namespace detail {
+
+/// Images as cuDNN counts them: the first of their axes, and all others as one.
+inline cuda::batch_norm_sizes cudnn_sizes(const batch_norm_sizes& s) {
+  const std::int64_t rows = s.x.rank() > 2 ? s.x[2] : 1;
+  return {s.x[0], s.x[1], {rows, rows > 0 ? s.rows[2] / rows : 0}};
+}
+
+/// What a training by cuDNN leaves in the graph.
+template <Element T>
+class cudnn_batch_norm_node final : public graph_node {
+ public:
+  cudnn_batch_norm_node(const cuda::batch_norm_sizes& s, double eps, const Tensor<T, Cuda>& x,
+                        const Tensor<T, Cuda>& weight, Tensor<T, Cuda> mean, Tensor<T, Cuda> inverse,
+                        std::array<ref<gradient_record>, 3> records)
+      : sizes_(s), eps_(eps), mean_(std::move(mean)), inverse_(std::move(inverse)), edges_(std::move(records)) {
+    x_.save(*x.state());
+    weight_.save(*weight.state());
+    inputs = edges_.data();
+    input_count = 3;
+  }
+
+  void backward(const ref<tensor_state>& gradient) override {
+    using device = executor<Cuda>;
+    const no_grad quiet;
+    const storage& near = *gradient->memory;
+    for (const saved_value* v : {&x_, &weight_}) {
+      v->check();
+      device::check_operand(*v->memory, near);
+    }
+    for (const auto* t : {&mean_, &inverse_}) device::check_operand(*t->state()->memory, near);
+    // cuDNN computes all three at once. What nobody asked for is dropped.
+    const dims channel{sizes_.channels};
+    const Tensor<T, Cuda> dweight(device::new_tensor(dtype_of<T>, channel, near)),
+        dbias(device::new_tensor(dtype_of<T>, channel, near));
+    ref<tensor_state> dx;
+    bool add = false;
+    if (edges_[0]) {
+      const gradient_target to(*edges_[0], functions_of<Cuda>, near);
+      dx = to.tensor;
+      add = to.add;
+    } else {
+      dx = device::new_tensor(dtype_of<T>, x_.sizes, near);
+    }
+    cuda::batch_norm_backward(sizes_, dtype_of<T>, x_.data, gradient->data, weight_.data, mean_.data(), inverse_.data(),
+                              eps_, dx->data, add, dweight.data(), dbias.data(), stream_near(near));
+    if (edges_[1]) add_gradient(*edges_[1], dweight);
+    if (edges_[2]) add_gradient(*edges_[2], dbias);
+  }
+  void release() override {
+    x_.memory = nullptr, weight_.memory = nullptr;
+    mean_ = {}, inverse_ = {};
+    for (auto& e : edges_) e = nullptr;
+    freed = true;
+  }
+
+ private:
+  cuda::batch_norm_sizes sizes_;
+  double eps_;
+  saved_value x_, weight_;
+  Tensor<T, Cuda> mean_, inverse_;
+  std::array<ref<gradient_record>, 3> edges_;
+};
+
+}  // namespace detail
+
+template <>
+struct batch_normalizer<Cuda> {
+  static constexpr bool has_library = true;
+
+  /// No copy is made to please cuDNN: operands in another layout, or statistics of another type, go to the expressions.
+  template <Element T, Element R>
+  static bool fits(const Tensor<T, Cuda>& x, const Tensor<R, Cuda>& running_mean, const Tensor<R, Cuda>& running_var,
+                   const batch_norm_options& how) {
+    const auto in_order = [](const auto& t) { return !t.defined() || t.contiguous_layout(); };
+    return (std::is_same_v<T, R> || !running_mean.defined()) && in_order(x) && in_order(running_mean) &&
+           in_order(running_var) &&
+           cuda::can_batch_norm(detail::cudnn_sizes(detail::batch_norm_sizes(x.sizes())), dtype_of<T>, how.eps) &&
+           cuda::has_batch_norm();
+  }
+
+  template <Element T, Element R>
+  static Tensor<T, Cuda> train(const Tensor<T, Cuda>& x, const Tensor<T, Cuda>& weight, const Tensor<T, Cuda>& bias,
+                               const Tensor<R, Cuda>& running_mean, const Tensor<R, Cuda>& running_var,
+                               const batch_norm_options& how) {
+    const auto sizes = detail::cudnn_sizes(detail::batch_norm_sizes(x.sizes()));
+    auto out = detail::new_output(x, x.sizes());
+    const dims channel{sizes.channels};
+    const Tensor<T, Cuda> mean(detail::new_output(x, channel)), inverse(detail::new_output(x, channel)),
+        scale = detail::in_one_piece(weight, *out), shift = detail::in_one_piece(bias, *out);
+    detail::executor<Cuda>::check_operand(*x.state()->memory, *out->memory);
+    cuda::batch_norm_running running{.momentum = how.momentum};
+    if (running_mean.defined()) {
+      for (const auto* t : {&running_mean, &running_var}) {
+        detail::executor<Cuda>::check_operand(*t->state()->memory, *out->memory);
+        ++t->state()->memory->version;
+      }
+      running.mean = running_mean.data(), running.variance = running_var.data();
+    }
+    cuda::batch_norm_training(sizes, dtype_of<T>, x.data(), scale.data(), shift.data(), how.eps, out->data, mean.data(),
+                              inverse.data(), running, detail::stream_near(*out->memory));
+    std::array<ref<gradient_record>, 3> records{x.state()->history, weight.state()->history, bias.state()->history};
+    if (!grad_enabled() || !(records[0] || records[1] || records[2])) return Tensor<T, Cuda>(std::move(out));
+    return detail::with_producer<T, Cuda>(
+        std::move(out),
+        new detail::cudnn_batch_norm_node<T>(sizes, how.eps, x, scale, mean, inverse, std::move(records)));
   }
 };
 
