@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <utility>
 
-#include <kiln/ops/arithmetic.hpp>
 #include <kiln/tensor/evaluate.hpp>
+#include <kiln/tensor/product_epilogue.hpp>
 
 namespace kiln::detail {
 
@@ -43,14 +43,6 @@ bool any_history(const C& c) {
   }
   return any;
 }
-
-// The leaf that is added to a product: a bias, if its shape is one.
-template <class E>
-inline constexpr int added_leaf = -1;
-template <class A, class B, Leaf X>
-inline constexpr int added_leaf<node<add_op, product<A, B>, X>> = 1;
-template <class A, class B, Leaf X>
-inline constexpr int added_leaf<node<add_op, X, product<A, B>>> = 0;
 
 /// Memory of an operand: the result goes to the same device.
 template <class E, class C>
@@ -160,10 +152,8 @@ bool compute_products(C& c, Held& held, const evaluation& how, const ref<tensor_
     c.leaf[k] = p.get();
     held[static_cast<std::size_t>(n++)] = p;
     bool finished = is_product<E>;
-    if constexpr (!device::on_host && added_leaf<E> >= 0)
-      if (!apart && device::template multiply_add<typename E::value_type>(
-                        a, b, *c.leaf[static_cast<std::size_t>(added_leaf<E>)], *out))
-        return true;
+    if constexpr (is_fused_product<E>())
+      if (!apart && fused_product<E>(c, a, b, *out)) return true;
     if constexpr (device::on_host && !is_product<E> && census<E>::products == 1 && census<E>::rows == 0) {
       if (sizes == how.domain && a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
           count(sizes) * static_cast<std::int64_t>(size_of(a.type)) > block_bytes) {

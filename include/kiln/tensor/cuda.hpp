@@ -90,12 +90,6 @@ struct executor<Cuda> {
                        const matrix_stack& out, T* out_data, bool accumulate, block_function, const storage& near) {
     multiply_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate, device_of(near));
   }
-  /// The product with a bias added to every row, in one call. False, and nothing done, where that cannot be.
-  template <class T>
-  static bool multiply_add(const tensor_state& a, const tensor_state& b, const tensor_state& bias, tensor_state& out) {
-    for (const tensor_state* x : {&a, &b, &bias}) check_operand(*x->memory, *out.memory);
-    return multiply_add_on_cuda<T>(a, b, bias, out, device_of(*out.memory));
-  }
 
  private:
   static const cuda::stream& stream_of(const storage& memory) { return cuda::current_stream({memory.device}); }

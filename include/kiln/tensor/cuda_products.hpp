@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include <kiln/device/cuda/multiply.hpp>
+#include <kiln/ops/activation.hpp>
 #include <kiln/tensor/cuda_run.hpp>
 #include <kiln/tensor/multiply.hpp>
+#include <kiln/tensor/product_epilogue.hpp>
 
 namespace kiln::detail {
 
@@ -93,22 +96,41 @@ class library_product {
   ref<storage> left_, right_;  // memory of packed operands
 };
 
-/// a b + bias, with the bias of one value per column. False where that is not what is there, or cuBLASLt has no kernel.
-template <Element T>
-bool multiply_add_on_cuda(const tensor_state& a, const tensor_state& b, const tensor_state& bias, tensor_state& out,
-                          Cuda device) {
-  const bool vector = bias.sizes.rank() == 1 && (bias.strides[0] == 1 || bias.sizes[0] == 1);
-  if constexpr (!is_floating(dtype_of<T>)) return false;
-  if (bias.type != out.type || a.sizes.rank() < 2 || b.sizes.rank() < 2 || !vector || bias.sizes[0] != out.sizes.back())
-    return false;
-  matrix_stack result = as_matrices(out, true);
-  library_product<T> product(as_matrices(a, true), static_cast<const T*>(a.data), as_matrices(b, false),
-                             static_cast<const T*>(b.data), result, static_cast<T*>(out.data), false, device);
-  product.task.bias = bias.data;
-  if (count(out.sizes) == 0 || !product.can_fuse()) return false;
-  product.run();
-  return true;
-}
+/// What cuBLASLt applies to a product as it stores it. Its GELU is the approximation by tanh.
+template <class Op>
+inline constexpr cuda::product_epilogue cuda_epilogue = cuda::product_epilogue::none;
+template <>
+inline constexpr cuda::product_epilogue cuda_epilogue<relu_op> = cuda::product_epilogue::relu;
+template <>
+inline constexpr cuda::product_epilogue cuda_epilogue<gelu_tanh_op> = cuda::product_epilogue::gelu_tanh;
+
+template <>
+struct product_epilogues<Cuda> {
+  template <class Op>
+  static constexpr bool has = std::is_void_v<Op> || cuda_epilogue<Op> != cuda::product_epilogue::none;
+
+  /// Op(a b + bias) of two matrices, or stacks of them, with a bias of one value per column or none, rounded once.
+  /// False where that is not what is there, or cuBLASLt has no kernel for it.
+  template <Element T, class Op>
+  static bool multiply(const tensor_state& a, const tensor_state& b, const tensor_state* bias, tensor_state& out) {
+    if constexpr (is_floating(dtype_of<T>)) {
+      if (a.sizes.rank() < 2 || b.sizes.rank() < 2 || count(out.sizes) == 0) return false;
+      if (bias && (bias->type != out.type || bias->sizes.rank() != 1 || bias->sizes[0] != out.sizes.back() ||
+                   (bias->strides[0] != 1 && bias->sizes[0] != 1)))
+        return false;
+      const matrix_stack left = as_matrices(a, true), right = as_matrices(b, false), result = as_matrices(out, true);
+      library_product<T> product(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data), result,
+                                 static_cast<T*>(out.data), false, {out.memory->device});
+      product.task.bias = bias ? bias->data : nullptr;
+      product.task.epilogue = cuda_epilogue<Op>;
+      if (!product.can_fuse()) return false;
+      product.run();
+      return true;
+    } else {
+      return false;  // cuBLASLt multiplies no integers
+    }
+  }
+};
 
 /// Products of two stacks of matrices, as detail::multiply does them on the processor.
 template <Element T>

@@ -27,7 +27,9 @@ struct matrix_operand {
 /// What is done to a + b (product and, with `add`, what was there) after the bias.
 enum class product_epilogue {
   none,
-  relu,      ///< max(x, 0); what becomes of a NaN is not documented
+  /// max(x, 0). What becomes of a NaN cuBLASLt does not document; XLA and PyTorch's compiled graphs use it as relu all
+  /// the same, and tests/gpu/products.test.cpp says if a device does not keep it.
+  relu,
   gelu_tanh  ///< cuBLASLt's GELU, which is the approximation by tanh
 };
 
