@@ -59,6 +59,9 @@ class row_printer {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool held() const { return p_.held > 0; }
   int group() const { return p_.shape == kernel_shape::warp_per_row ? 32 : p_.threads; }
+  // How many of the steps that a thread holds are whole in every row of this plan: plan_rows takes as few as hold a
+  // row, and for a warp the power of two from there on.
+  int whole_steps() const { return p_.shape == kernel_shape::warp_per_row ? p_.held / 2 : held() ? p_.held - 1 : 0; }
   bool reduces(int i) const {
     const found_rules op = op_rules_table.find(t_[i].code);
     return op && op->reduces;
@@ -162,9 +165,13 @@ class row_printer {
     } else {
       out.open("for (", index, " i = lane * ", p_.step, "; i < size", p_.rank - 1, "; i += ", group() * p_.step, ")");
     }
-    // Where rows are whole steps, nothing has to be asked of each element.
-    if (p_.even && held()) out.add("if (i >= size", p_.rank - 1, ") continue;");
-    if (!p_.even) out.add("const int some = at_most<", p_.step, ">(size", p_.rank - 1, " - i);");
+    // Where rows are whole steps, nothing has to be asked of each element, and nothing at all of the first steps.
+    const int whole = whole_steps();
+    if (p_.even && held())
+      out.add("if (", whole > 0 ? message("h >= ", whole, " && ") : "", "i >= size", p_.rank - 1, ") continue;");
+    if (!p_.even)
+      out.add("const int some = ", whole > 0 ? message("h < ", whole, " ? ", p_.step, " : ") : "", "at_most<", p_.step,
+              ">(size", p_.rank - 1, " - i);");
     const std::vector<bool>& needed = needed_[at(pass)];
     load(out, needed, pass);
     if (delivers(pass))
