@@ -76,6 +76,38 @@ __device__ inline void store_each(T* to, const vec<T, N>& values, int some) {
   store_strided(to, 1, values, some);
 }
 
+/// Where elements lie, for ops that take that: walked like the elements themselves, and not read.
+template <class T>
+struct addresses {
+  const T* at;
+  __device__ inline const T* operator*() const { return at; }
+};
+template <class T, class Index>
+__device__ inline addresses<T> operator+(addresses<T> from, Index way) {
+  return {from.at + way};
+}
+
+/// An index for an axis of `size` elements. Another one is reported through `fault` and becomes 0.
+template <class I>
+__device__ inline I checked_index(I index, I size, uint32& fault) {
+  if (index >= 0 && index < size) return index;
+  fault = 2;
+  return 0;
+}
+/// The element `way` elements from an address.
+template <class T>
+__device__ inline typename computed_in<T>::type taken(int64 way, const T* address) {
+  return value_of(address[way]);
+}
+
+/// N neighbours `way` elements from an address, moved at once where they lie so.
+template <int N, class T>
+__device__ inline vec<T, N> taken_together(int64 way, const T* address, int some) {
+  const T* const from = address + way;
+  return reinterpret_cast<uint64>(from) % sizeof(vec<T, N>) == 0 ? load_vector<N>(from, some)
+                                                                 : load_each<N>(from, some);
+}
+
 /// Adds to what is there, in the type that is computed in, and rounds once.
 template <int N, class T, class Index, class V>
 __device__ inline void add_strided(T* to, Index stride, const vec<V, N>& values, int some) {

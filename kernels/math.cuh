@@ -108,14 +108,14 @@ __device__ inline T shift_right(T a, T by) {
 
 /// A zero divisor is reported through `fault`, which the host turns into an error; the value is then 0.
 template <class T>
-__device__ inline T fmod(T a, T b, bool& fault) {
-  fault = fault || b == T(0);
+__device__ inline T fmod(T a, T b, uint32& fault) {
+  if (b == T(0)) fault = 1;
   if (b == T(0)) return T(0);
   if (is_signed<T> && b == T(-1)) return T(0);  // the quotient of the smallest integer would overflow
   return T(a % b);
 }
 template <class T>
-__device__ inline T remainder(T a, T b, bool& fault) {
+__device__ inline T remainder(T a, T b, uint32& fault) {
   const T r = fmod(a, b, fault);
   return r != T(0) && below_zero(r) != below_zero(b) ? T(r + b) : r;
 }

@@ -8,9 +8,23 @@
 
 namespace kiln::kernels {
 
+/// As the first block of a stream: nothing is drawn, all numbers are 0.
+inline constexpr uint64 no_block = ~0ull;
+
 struct words4 {
   uint32 at[4];
 };
+
+/// The product of two words: one instruction, which the compiler does not find by itself.
+__device__ inline uint64 wide_product(uint32 a, uint32 b) {
+#if defined(__CUDA_ARCH__)
+  uint64 out;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(out) : "r"(a), "r"(b));
+  return out;
+#else
+  return uint64(a) * b;
+#endif
+}
 
 /// The 128 random bits of block `number` under a seed.
 __device__ inline words4 philox(uint64 number, uint64 seed) {
@@ -18,7 +32,7 @@ __device__ inline words4 philox(uint64 number, uint64 seed) {
   uint32 low = uint32(seed), high = uint32(seed >> 32);
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
-    const uint64 a = uint64(0xd2511f53u) * c.at[0], b = uint64(0xcd9e8d57u) * c.at[2];
+    const uint64 a = wide_product(0xd2511f53u, c.at[0]), b = wide_product(0xcd9e8d57u, c.at[2]);
     c = {{uint32(b >> 32) ^ c.at[1] ^ low, uint32(b), uint32(a >> 32) ^ c.at[3] ^ high, uint32(a)}};
     low += 0x9e3779b9u;
     high += 0xbb67ae85u;
@@ -108,5 +122,68 @@ struct integer_numbers {
     }
   }
 };
+
+// ---- random numbers as operands of expressions
+
+/// What looks like memory with random numbers: number i of a stream at place i.
+template <class T, class Numbers>
+struct drawn {
+  uint64 place, seed, first;
+
+  /// The numbers of block `number`.
+  __device__ inline vec<T, per_block<T>> block(uint64 number) const {
+    vec<T, per_block<T>> out = {};
+    if (first != no_block) Numbers{}(philox(first + number, seed), out);
+    return out;
+  }
+  /// The number here; chosen without an index into registers.
+  __device__ inline T operator*() const {
+    const vec<T, per_block<T>> all = block(place / per_block<T>);
+    T out = all[0];
+#pragma unroll
+    for (int k = 1; k < per_block<T>; ++k)
+      if (int(place % per_block<T>) == k) out = all[k];
+    return out;
+  }
+};
+/// Numbers that expressions address as if element 0 of the stream lay at `random_places`.
+inline constexpr uint64 random_places = 1ull << 61;
+template <class T, class Numbers>
+__device__ inline drawn<T, Numbers> drawn_at(uint64 address, int64 seed, int64 first) {
+  return {(address - random_places) / sizeof(T), uint64(seed), uint64(first)};
+}
+template <class T, class Numbers, class Index>
+__device__ inline drawn<T, Numbers> operator+(drawn<T, Numbers> from, Index way) {
+  from.place += uint64(int64(way));
+  return from;
+}
+template <int N, class T, class Numbers, class Index>
+__device__ inline vec<T, N> load_strided(drawn<T, Numbers> from, Index stride, int) {
+  vec<T, N> out;
+#pragma unroll
+  for (int k = 0; k < N; ++k) out[k] = *(from + k * int64(stride));
+  return out;
+}
+template <int N, class T, class Numbers>
+__device__ inline vec<T, N> load_each(drawn<T, Numbers> from, int some) {
+  return load_strided<N>(from, 1, some);
+}
+/// From a place that is a multiple of N: the numbers of a block are made together.
+template <int N, class T, class Numbers>
+__device__ inline vec<T, N> load_vector(drawn<T, Numbers> from, int some) {
+  constexpr int in_block = per_block<T>;
+  if constexpr (N % in_block == 0) {
+    vec<T, N> out;
+#pragma unroll
+    for (int k = 0; k < N; k += in_block) {
+      const vec<T, in_block> made = from.block((from.place + k) / in_block);
+#pragma unroll
+      for (int m = 0; m < in_block; ++m) out[k + m] = made[m];
+    }
+    return out;
+  } else {
+    return load_strided<N>(from, 1, some);
+  }
+}
 
 }  // namespace kiln::kernels

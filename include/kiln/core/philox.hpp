@@ -52,6 +52,12 @@ struct random_stream {
   }
 };
 
+/// Places in a stream seen as addresses, for programs that treat them as those of elements: place 0 has this one. No
+/// memory lies there.
+inline constexpr std::uint64_t random_places = std::uint64_t{1} << 61;
+/// As the first block of a stream: nothing is drawn, all numbers are 0.
+inline constexpr std::uint64_t no_block = ~std::uint64_t{0};
+
 /// Gives each that asks its own part of one sequence. May be used by several threads; which of them comes first is then
 /// up to them.
 class generator {

@@ -32,12 +32,27 @@ constexpr std::uint64_t type_number(std::uint64_t name, dtype type, std::initial
 }
 }  // namespace detail
 
+namespace detail {
+/// What a leaf type stands for on a tape: it may say so.
+template <class X>
+inline constexpr leaf_kind kind_of_leaf = leaf_kind::element;
+template <class X>
+  requires requires {
+    X::kind;
+  }
+inline constexpr leaf_kind kind_of_leaf<X> = X::kind;
+/// The numbers that a leaf brings: of one that is drawn, seed and first block of its stream.
+template <class X>
+inline constexpr int numbers_of_leaf = is_drawn(kind_of_leaf<X>) ? 2 : 0;
+}  // namespace detail
+
 /// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions; and a
 /// number that stands for the type.
 template <class X>
 struct census {
-  static constexpr int leaves = 1, scalars = 0, rows = 0, products = 0;
-  static constexpr std::uint64_t type = detail::type_number(1, dtype_of<typename X::value_type>);
+  static constexpr int leaves = 1, scalars = detail::numbers_of_leaf<X>, rows = 0, products = 0;
+  static constexpr std::uint64_t type =
+      detail::type_number(1, dtype_of<typename X::value_type>, {static_cast<std::uint64_t>(detail::kind_of_leaf<X>)});
 };
 template <class T>
 struct census<scalar<T>> {
@@ -101,7 +116,7 @@ class sharing {
     while (at < seen_count_ && seen_[static_cast<std::size_t>(at)].type != census<T>::type) ++at;
     const bool again = at < seen_count_;
     const sighting before = again ? seen_[static_cast<std::size_t>(at)] : sighting{};
-    const bool first = first_below_reduction_ && Leaf<T>;
+    const bool first = first_below_reduction_ && Leaf<T> && kind_of_leaf<T> == leaf_kind::element;
     descend(std::type_identity<T>{});
     if (again && (operand_of_reduction || census<T>::rows > 0 || first)) {
       for (int i = leaf_begin; i < leaves_; ++i)
@@ -115,6 +130,7 @@ class sharing {
   template <class T>
   constexpr void descend(std::type_identity<T>) {  // a tensor or a product
     ++leaves_;
+    numbers_ += numbers_of_leaf<T>;
     first_below_reduction_ = false;
   }
   template <class T>
@@ -145,13 +161,17 @@ struct flattener {
     const int slot = shared.number[static_cast<std::size_t>(scalars++)];
     return out.push({.code = opcode::scalar, .type = compute_type(type), .slot = static_cast<std::int16_t>(slot)});
   }
-  constexpr int tensor(dtype type) {
-    const int slot = shared.leaf[static_cast<std::size_t>(leaves++)];
-    return out.push({.code = opcode::leaf, .type = type, .slot = static_cast<std::int16_t>(slot)});
-  }
   template <class T>
   constexpr int visit(std::type_identity<T>) {
-    return tensor(dtype_of<typename T::value_type>);
+    instruction now{.code = opcode::leaf,
+                    .type = dtype_of<typename T::value_type>,
+                    .slot = shared.leaf[static_cast<std::size_t>(leaves++)],
+                    .literal = static_cast<std::uint64_t>(kind_of_leaf<T>)};
+    if constexpr (numbers_of_leaf < T >> 0) {
+      now.a = static_cast<std::int16_t>(number(dtype::int64));
+      now.b = static_cast<std::int16_t>(number(dtype::int64));
+    }
+    return out.push(now);
   }
   template <class T>
   constexpr int visit(std::type_identity<scalar<T>>) {

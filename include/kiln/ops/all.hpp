@@ -16,6 +16,7 @@
 #include <kiln/ops/selection.hpp>
 #include <kiln/ops/special.hpp>
 #include <kiln/ops/table.hpp>
+#include <kiln/ops/take.hpp>
 #include <kiln/ops/trigonometric.hpp>
 #include <kiln/ops/where.hpp>
 
@@ -35,7 +36,7 @@ using all_ops = op_list<
     eq_op, ne_op, lt_op, le_op, gt_op, ge_op, isnan_op, isinf_op, isfinite_op,
     logical_and_op, logical_or_op, logical_xor_op, logical_not_op, bitwise_and_op, bitwise_or_op, bitwise_xor_op,
     left_shift_op, right_shift_op, bitwise_not_op,
-    where_op,
+    where_op, checked_index_op, take_op,
     minimum_op, maximum_op, clamp_op, lerp_op,
     relu_op, silu_op, gelu_op, gelu_tanh_op, mish_op, softsign_op, logsigmoid_op, tanhshrink_op, relu6_op,
     hardsigmoid_op, hardswish_op, selu_op, leaky_relu_op, elu_op, celu_op, softshrink_op, hardshrink_op,

@@ -191,7 +191,7 @@ inline std::string listing(const tape_view& t, const rule_table& ops, const tape
                                                                  : "unknown_op";
     out += value(i) + " = " + std::string(what) + " " + std::string(name(now.type));
     if (!is_op(now.code)) out += " " + detail::leaf_text(now, names);
-    if (now.code == opcode::leaf && now.literal == 1) out += " per row";
+    if (now.code == opcode::leaf && kind_of(now) == leaf_kind::row) out += " per row";
     for (int operand : {now.a, now.b, now.c})
       if (operand >= 0) out += " " + value(operand);
     out += "\n";

@@ -29,16 +29,37 @@ constexpr bool is_op(opcode code) {
   return static_cast<std::uint32_t>(code) >= 0x80000000u;
 }
 
+/// What a leaf instruction stands for; kept in its `literal`.
+enum class leaf_kind : std::uint64_t {
+  element = 0,  ///< an element of a tensor
+  row = 1,      ///< the one value that a tensor holds per row
+  address = 2,  ///< where an element of a tensor lies: what ops take that look elsewhere
+  uniform = 3,  ///< a random number in [0, 1), by its place in a stream: no memory lies there. Operands a and b are the
+                ///< seed and the first block of the stream
+  normal = 4,   ///< the same of the standard normal distribution
+};
+
 struct instruction {
   opcode code = opcode::none;
   dtype type = dtype::float32;
   std::int16_t a = -1, b = -1, c = -1;  ///< operands: earlier instructions
   std::int16_t slot = -1;               ///< of a leaf or scalar
-  /// Of a constant: the double, or for integer types the int64, as bits. Of a leaf: 1 if it holds one value per row.
+  /// Of a constant: the double, or for integer types the int64, as bits. Of a leaf: its leaf_kind.
   std::uint64_t literal = 0;
 
   constexpr bool operator==(const instruction&) const = default;
 };
+
+/// Of a leaf.
+constexpr leaf_kind kind_of(const instruction& now) {
+  return static_cast<leaf_kind>(now.literal);
+}
+constexpr bool is_address(const instruction& now) {
+  return now.code == opcode::leaf && kind_of(now) == leaf_kind::address;
+}
+constexpr bool is_drawn(leaf_kind kind) {
+  return kind == leaf_kind::uniform || kind == leaf_kind::normal;
+}
 
 /// The value of a constant instruction, as a double.
 constexpr double number_in(const instruction& now) {

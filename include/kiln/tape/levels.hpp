@@ -16,7 +16,7 @@ enum class level : std::int8_t { number, row, element };
 /// The level of `now`, given the levels of everything before it.
 constexpr level level_of(const instruction& now, const level* before, const rule_table& ops) {
   if (now.code == opcode::constant || now.code == opcode::scalar) return level::number;
-  if (now.code == opcode::leaf) return now.literal == 1 ? level::row : level::element;
+  if (now.code == opcode::leaf) return kind_of(now) == leaf_kind::row ? level::row : level::element;
   const found_rules op = ops.find(now.code);
   if (op && op->reduces) return level::row;
   level highest = level::number;

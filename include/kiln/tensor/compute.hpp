@@ -71,6 +71,7 @@ class block_epilogue {
   }
   /// Rows of the result and leaves that are contiguous or constant along them.
   bool suits() const {
+    if (cpu::compiler<value_program<E>>::program.draw_count > 0) return false;
     for (int k = 0; k < leaves; ++k) {
       const std::int64_t s = strides_[static_cast<std::size_t>(k)].back();
       if (s != 0 && s != 1) return false;

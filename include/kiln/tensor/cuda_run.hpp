@@ -51,7 +51,7 @@ inline void run_on_cuda(cuda::launch_table& launches, const cpu::compiled& progr
   for (int i = 0; i < program.tape.size; ++i) {
     if (program.tape[i].code != opcode::leaf) continue;
     const std::size_t slot = static_cast<std::size_t>(program.tape[i].slot);
-    what.leaves[slot] = {job.in[slot].data, job.in[slot].strides, program.tape[i].type, true};
+    what.leaves[slot] = {job.in[slot].data, job.in[slot].strides, program.tape[i].type, true, kind_of(program.tape[i])};
   }
   what.results.resize(static_cast<std::size_t>(program.results));
   for (std::size_t r = 0; r < what.results.size(); ++r) {

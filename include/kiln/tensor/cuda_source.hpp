@@ -39,7 +39,8 @@ class pictured_task {
       if (program.tape[i].code != opcode::leaf) continue;
       const std::size_t slot = static_cast<std::size_t>(program.tape[i].slot);
       const tensor_state& leaf = *c.leaf[slot];
-      task.leaves[slot] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), leaf.type, true};
+      task.leaves[slot] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), leaf.type, true,
+                           kind_of(program.tape[i])};
     }
     task.results.push_back({out_.data,
                             how.row_root ? row_value_strides(out_, how.domain, how.axes, how.keepdim)

@@ -205,6 +205,10 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   template <Leaf X>
   void add(const X& x) {
     leaf[static_cast<std::size_t>(leaves_++)] = x.state().get();
+    if constexpr (numbers_of_leaf < X >> 0) {
+      add_number(x.stream().seed);
+      add_number(x.stream().first);
+    }
   }
   template <class T>
   void add(const scalar<T>& x) {
@@ -320,7 +324,7 @@ bool run_at_once(const C& c, const tensor_state& out, std::int64_t total) {
   else {
     static constexpr const cpu::compiled& program = cpu::compiler<value_program<E>>::program;
     constexpr int slots = census<E>::leaves;
-    if (total * program.cost > cpu::work_per_thread || total == 0) return false;
+    if (total * program.cost > cpu::work_per_thread || total == 0 || program.draw_count) return false;
     std::array<const void*, static_cast<std::size_t>(slots) + 1> in;
     std::array<std::int64_t, static_cast<std::size_t>(slots) + 1> step;
     for (int i = 0; i < slots; ++i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Elements by index: index_select and gather read where an index tensor says, index_add, scatter and scatter_add write
-// there. PyTorch's functions and their rules; all return a new tensor, and gradients flow through all of them.
+// there. PyTorch's functions and their rules; all return a new tensor, and gradients flow through all of them. On a GPU
+// the two that read are expressions, a part of the kernel around them; on the processor, which copies runs of memory
+// faster than it loads lanes one by one, they are evaluated at once.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <kiln/device/cpu/index.hpp>
 #include <kiln/tensor/saved_value.hpp>
 #include <kiln/tensor/views.hpp>
+#include <kiln/tensor/virtual_leaf.hpp>
 
 namespace kiln {
 
@@ -151,6 +154,30 @@ void record_index(const index_axes& how, index_move move, const tensor_state& in
   }
 }
 
+/// A gather as an expression: elements taken at the places that the index names while a kernel runs.
+template <class T, class I, class Device>
+auto taken_by_index(const Tensor<T, Device>& x, const Tensor<I, Device>& index, const index_axes& how) {
+  using number = scalar<std::int64_t>;
+  const tensor_state& table = *x.state();
+  const std::int64_t size = table.sizes[how.axis], stride = table.strides[how.axis];
+  if (size == 0 && count(how.domain) > 0) throw_index(0, 0);
+  const auto spread_over = [&](const tensor_state& t, dims strides) {
+    ref<tensor_state> made = new_state(t.type, how.domain, strides);
+    made->data = t.data;
+    made->memory = t.memory;
+    return made;
+  };
+  dims strides = table.strides;
+  strides[how.axis] = 0;
+  const ref<tensor_state> from = spread_over(table, strides);
+  record_index<T, Device>(how, index_move::gather, *index.state(), table, nullptr, from);
+  const auto at = converted<std::int64_t>(Tensor<I, Device>(spread_over(*index.state(), how.index_strides)));
+  const node<checked_index_op, std::remove_const_t<decltype(at)>, number> checked{at, {size}};
+  const node<mul_op, std::remove_const_t<decltype(checked)>, number> way{checked, {stride}};
+  return node<take_op, std::remove_const_t<decltype(way)>, element_place<T, Device>>{way,
+                                                                                     element_place<T, Device>(from)};
+}
+
 template <class T, class I, class Device>
 Tensor<T, Device> gathered(const Tensor<T, Device>& x, const Tensor<I, Device>& index, const index_axes& how) {
   const ref<tensor_state> out = executor<Device>::new_tensor(dtype_of<T>, how.domain, *x.state()->memory);
@@ -216,7 +243,11 @@ auto index_select(const X& x, std::int64_t axis, const Index& index) {
   detail::check_index_type<typename Index::value_type>();
   const auto table = detail::as_tensor(x);
   const auto at = detail::as_tensor(index);
-  return detail::gathered(table, at, detail::axes_of_select(table.sizes(), *at.state(), axis, "index_select"));
+  const detail::index_axes how = detail::axes_of_select(table.sizes(), *at.state(), axis, "index_select");
+  if constexpr (detail::executor<typename X::device_type>::on_host)
+    return detail::gathered(table, at, how);
+  else
+    return detail::taken_by_index(table, at, how);
 }
 /// result[i][j][k] = x[i][index[i][j][k]][k], for axis 1 of three: torch.gather. The result has the index's shape,
 /// which along the other axes is no longer than x's. Throws index_error, shape_error.
@@ -225,7 +256,11 @@ auto gather(const X& x, std::int64_t axis, const Index& index) {
   detail::check_index_type<typename Index::value_type>();
   const auto table = detail::as_tensor(x);
   const auto at = detail::as_tensor(index);
-  return detail::gathered(table, at, detail::axes_of_gather(table.sizes(), *at.state(), axis, "gather"));
+  const detail::index_axes how = detail::axes_of_gather(table.sizes(), *at.state(), axis, "gather");
+  if constexpr (detail::executor<typename X::device_type>::on_host)
+    return detail::gathered(table, at, how);
+  else
+    return detail::taken_by_index(table, at, how);
 }
 
 namespace detail {

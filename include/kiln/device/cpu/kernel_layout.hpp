@@ -23,7 +23,8 @@ struct layout {
   /// Elements per step: a full register of the widest type.
   static constexpr int width = [] {
     std::size_t widest = 1;
-    for (int i = 0; i < size; ++i) widest = std::max(widest, size_of(kiln::compute_type(t[i].type)));
+    for (int i = 0; i < size; ++i)  // what is computed from a number is an instruction of its own
+      if (t[i].code != opcode::scalar) widest = std::max(widest, size_of(kiln::compute_type(t[i].type)));
     return std::clamp(vector_bytes / static_cast<int>(widest), 2, 64);
   }();
   static constexpr int kept_count = [] {

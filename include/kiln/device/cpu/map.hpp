@@ -15,7 +15,7 @@ namespace detail {
 
 /// Everything in one piece: no strides to follow, no staging.
 inline bool is_flat(const task& job) {
-  if (job.domain.rank() > 1) return false;
+  if (job.domain.rank() > 1 || job.program->draw_count) return false;
   for (int k = 0; k < job.program->slots; ++k)
     if (job.in[k].data && job.in[k].strides[0] != 1 && job.in[k].strides[0] != 0) return false;
   for (int r = 0; r < job.program->results; ++r)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/device/cpu/draws.hpp>
 #include <kiln/device/cpu/kernel.hpp>
 
 namespace kiln::cpu {
@@ -44,7 +45,14 @@ struct compiled {
   int slots = 0, results = 0, reductions = 0, passes = 0, kept = 0;
   std::int64_t pass_length = 4096;  ///< longest strip that a pass sums in the element type; strips are joined in double
   bool row_root = false;
-  int cost = 1;                   ///< rough work per element, in cheap operations
+  int cost = 1;  ///< rough work per element, in cheap operations
+  int draw_count = 0;
+  const draw_slot* draws = nullptr;  ///< the slots whose elements are drawn, not read
+  constexpr const draw_slot* draws_of(int slot) const {
+    for (int d = 0; d < draw_count; ++d)
+      if (draws[d].slot == slot) return &draws[d];
+    return nullptr;
+  }
   const dtype* stores = nullptr;  ///< per result: the type it is stored as
   const reduction_facts* reduced = nullptr;
   const dtype* kept_types = nullptr;
@@ -175,6 +183,8 @@ class compiler {
     return c;
   }();
 
+  static constexpr auto draws = detail::draw_slots<Program>();
+
   static constexpr compiled make() {
     static_assert(plan::slots <= max_slots,
                   "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
@@ -189,6 +199,10 @@ class compiler {
                .stores = Program::stores.data(),
                .reduced = reduced.data(),
                .kept_types = kept_types.data()};
+    if constexpr (detail::count_draws(t) > 0) {
+      c.draw_count = static_cast<int>(draws.size());
+      c.draws = draws.data();
+    }
     if constexpr (reductions == 0) {
       c.map = &kernel<Program, kernel_kind::map, 0>::run;
     } else {

@@ -56,14 +56,14 @@ template <int First, class Native, int... I>
 inline constexpr std::int64_t random_words = 1024;
 using random_buffer = std::array<std::uint32_t, static_cast<std::size_t>(random_words)>;
 
-/// random_words words of the stream from block `block` on.
+/// `wanted` words of the stream from block `block` on, or some more.
 template <int N = vector_bytes / 8>
-void draw(random_buffer& words, const random_stream& stream, std::uint64_t block) {
+void draw(random_buffer& words, const random_stream& stream, std::uint64_t block, std::int64_t wanted = random_words) {
   using V = lanes<std::uint64_t, N>;
   const V low(std::uint64_t{0xffffffffu});
   V step{std::uint64_t{0}};
   for (int i = 0; i < N; ++i) step.v[i] = static_cast<std::uint64_t>(i);
-  for (std::int64_t at = 0; at < random_words; at += 4 * N) {
+  for (std::int64_t at = 0; at < wanted; at += 4 * N) {
     // Each lane holds one of the four words of a counter in its low half; the upper halves are never looked at.
     V c0 = V(stream.first + block + static_cast<std::uint64_t>(at / 4)) + step, c1 = shift_right<32>(c0),
       c2(std::uint64_t{0}), c3(std::uint64_t{0});
@@ -117,21 +117,55 @@ inline constexpr int uniform_bits = sizeof(T) == 8 ? 53 : std::numeric_limits<T>
 template <class T>
 inline constexpr int words_of = sizeof(T) == 8 ? 2 : 1;
 
+namespace detail {
+
+/// `count` uniform numbers from the words of a stream.
+template <class T>
+void make_uniform(T* to, const std::uint32_t* words, std::int64_t count) {
+  using C = kiln::compute_t<T>;
+  using bits = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
+  using integer = std::make_signed_t<bits>;
+  constexpr int N = vector_bytes / static_cast<int>(sizeof(C)), digits = uniform_bits<T>;
+  constexpr C unit = C(1) / static_cast<C>(integer{1} << digits);
+  for (std::int64_t i = 0; i < count; i += N) {
+    lanes<bits, N> drawn;
+    std::memcpy(&drawn.v, words + i * words_of<T>, sizeof(drawn.v));
+    const auto top = shift_right<static_cast<int>(8 * sizeof(bits)) - digits>(drawn);
+    store_up_to(to + i, convert<C>(bits_as<integer>(top)) * lanes<C, N>(unit), count - i);
+  }
+}
+/// `count` numbers of the standard normal distribution from words of a stream that begin with a pair.
+template <class T>
+void make_normal(T* to, const std::uint32_t* words, std::int64_t count) {
+  using C = kiln::compute_t<T>;
+  using bits = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
+  using integer = std::make_signed_t<bits>;
+  constexpr int N = vector_bytes / static_cast<int>(sizeof(C)), width = 8 * static_cast<int>(sizeof(bits));
+  constexpr C unit = C(1) / static_cast<C>(bits{1} << (width - 1));
+  constexpr auto all = std::make_integer_sequence<int, N>{};
+  using V = lanes<C, N>;
+  for (std::int64_t i = 0; i < count; i += 2 * N) {
+    lanes<bits, N> x, y;
+    std::memcpy(&x.v, words + i * words_of<T>, sizeof(x.v));
+    std::memcpy(&y.v, words + (i + N) * words_of<T>, sizeof(y.v));
+    const lanes<bits, N> even(every_second<0>(x.v, y.v, all)), odd(every_second<1>(x.v, y.v, all));
+    // Half a unit up: in (0, 1], so that the logarithm is finite.
+    const V u = fma(convert<C>(bits_as<integer>(shift_right<1>(even))), V(unit), V(unit / 2));
+    const V angle = convert<C>(bits_as<integer>(odd)) * V(unit * C(3.141592653589793238462643));
+    const V r = sqrt(V(C(-2)) * log(u));
+    const V a = r * cos(angle), b = r * sin(angle);
+    store_up_to(to + i, V(interleaved<0>(a.v, b.v, all)), count - i);
+    store_up_to(to + i + N, V(interleaved<1>(a.v, b.v, all)), count - i - N);
+  }
+}
+
+}  // namespace detail
+
 /// Uniform numbers in [0, 1): multiples of 2^-24 (float), 2^-53 (double), 2^-11 (half), 2^-8 (bfloat16).
 template <class T>
 void fill_uniform(T* to, std::int64_t n, const random_stream& stream) {
   detail::in_pieces(stream, n, words_of<T>, [to](const std::uint32_t* words, std::int64_t at, std::int64_t count) {
-    using C = kiln::compute_t<T>;
-    using bits = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
-    using integer = std::make_signed_t<bits>;
-    constexpr int N = vector_bytes / static_cast<int>(sizeof(C)), digits = detail::uniform_bits<T>;
-    constexpr C unit = C(1) / static_cast<C>(integer{1} << digits);
-    for (std::int64_t i = 0; i < count; i += N) {
-      lanes<bits, N> drawn;
-      std::memcpy(&drawn.v, words + i * words_of<T>, sizeof(drawn.v));
-      const auto top = shift_right<static_cast<int>(8 * sizeof(bits)) - digits>(drawn);
-      detail::store_up_to(to + at + i, convert<C>(bits_as<integer>(top)) * lanes<C, N>(unit), count - i);
-    }
+    detail::make_uniform(to + at, words, count);
   });
 }
 
@@ -140,26 +174,7 @@ void fill_uniform(T* to, std::int64_t n, const random_stream& stream) {
 template <class T>
 void fill_normal(T* to, std::int64_t n, const random_stream& stream) {
   detail::in_pieces(stream, n, words_of<T>, [to](const std::uint32_t* words, std::int64_t at, std::int64_t count) {
-    using C = kiln::compute_t<T>;
-    using bits = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
-    using integer = std::make_signed_t<bits>;
-    constexpr int N = vector_bytes / static_cast<int>(sizeof(C)), width = 8 * static_cast<int>(sizeof(bits));
-    constexpr C unit = C(1) / static_cast<C>(bits{1} << (width - 1));
-    constexpr auto all = std::make_integer_sequence<int, N>{};
-    using V = lanes<C, N>;
-    for (std::int64_t i = 0; i < count; i += 2 * N) {
-      lanes<bits, N> x, y;
-      std::memcpy(&x.v, words + i * words_of<T>, sizeof(x.v));
-      std::memcpy(&y.v, words + (i + N) * words_of<T>, sizeof(y.v));
-      const lanes<bits, N> even(detail::every_second<0>(x.v, y.v, all)), odd(detail::every_second<1>(x.v, y.v, all));
-      // Half a unit up: in (0, 1], so that the logarithm is finite.
-      const V u = fma(convert<C>(bits_as<integer>(shift_right<1>(even))), V(unit), V(unit / 2));
-      const V angle = convert<C>(bits_as<integer>(odd)) * V(unit * C(3.141592653589793238462643));
-      const V r = sqrt(V(C(-2)) * log(u));
-      const V a = r * cos(angle), b = r * sin(angle);
-      detail::store_up_to(to + at + i, V(detail::interleaved<0>(a.v, b.v, all)), count - i);
-      detail::store_up_to(to + at + i + N, V(detail::interleaved<1>(a.v, b.v, all)), count - i - N);
-    }
+    detail::make_normal(to + at, words, count);
   });
 }
 

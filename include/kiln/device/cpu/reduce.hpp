@@ -28,7 +28,8 @@ class vertical_runner {
 
   static bool suits(const task& job) {
     const int rank = job.domain.rank();
-    if (!job.program->row_root || !job.program->operands || rank < 2 || row_axes(job) != 1 || job.domain[rank - 2] < 8)
+    if (!job.program->row_root || !job.program->operands || job.program->draw_count > 0 || rank < 2 ||
+        row_axes(job) != 1 || job.domain[rank - 2] < 8)
       return false;
     bool fast_axis_kept = false;
     for (int k = 0; k < job.program->slots; ++k) {
@@ -124,7 +125,8 @@ class long_row_runner {
   static bool suits(const task& job, const result_sums& sums) {
     if (row_axes(job) != 1 || job.domain.back() < shortest || sums.any()) return false;
     for (int k = 0; k < job.program->slots; ++k)
-      if (job.in[k].data && job.in[k].strides.back() != 1 && job.in[k].strides.back() != 0) return false;
+      if (job.in[k].data && !job.program->draws_of(k) && job.in[k].strides.back() != 1 && job.in[k].strides.back() != 0)
+        return false;
     if (!job.program->row_root)
       for (int r = 0; r < job.program->results; ++r)
         if (job.out[r].data && (job.out[r].strides.back() != 1 || job.out[r].type != job.program->stores[r]))
@@ -162,13 +164,20 @@ class long_row_runner {
   static constexpr std::int64_t max_shares = 64;
 
   void strip_of(int pass, std::int64_t k, const std::uint64_t* done, std::uint64_t* mine) {
-    const std::int64_t begin = k * program_.pass_length;
+    const std::int64_t begin = k * program_.pass_length, n = std::min(program_.pass_length, length_ - begin);
     strip_pointers p;
+    const scratch staged(program_.draw_count > 0 ? static_cast<std::size_t>(program_.slots * n) * 8 : 0);
     for (int i = 0; i < program_.slots; ++i) {
       const operand_view& x = job_.in[i];
       if (!x.data) continue;
       p.in[static_cast<std::size_t>(i)] = at(x.data, where_.offset(x.strides) + begin * x.strides.back(), x.size);
       p.step[static_cast<std::size_t>(i)] = x.strides.back();
+      const draw_slot* const draws = program_.draws_of(i);
+      if (!draws) continue;
+      char* const to = staged.get() + i * n * 8;
+      stage_draws(*draws, job_.scalars, to, p.in[static_cast<std::size_t>(i)], x.strides.back(), n);
+      p.in[static_cast<std::size_t>(i)] = to;
+      p.step[static_cast<std::size_t>(i)] = 1;
     }
     if (!program_.row_root)
       for (int r = 0; r < program_.results; ++r) {
@@ -180,7 +189,7 @@ class long_row_runner {
     for (int i = 0; i < program_.kept; ++i)
       kept[static_cast<std::size_t>(i)] =
           kept_.get() + i * length_ * 8 + begin * static_cast<std::int64_t>(size_of(program_.kept_types[i]));
-    strip s = make_strip(job_, p, std::min(program_.pass_length, length_ - begin));
+    strip s = make_strip(job_, p, n);
     s.rows = done;
     s.partial = mine;
     s.kept = kept.data();

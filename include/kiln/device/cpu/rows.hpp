@@ -65,15 +65,16 @@ class row_runner {
   static constexpr std::int64_t finished_rows = 256;
 
   // An operand whose rows are strided but whose neighbouring rows lie side by side is turned a block of rows at a time.
-  static bool turns(const dims& strides, int outer, const dims& domain) {
-    return domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 && strides.back() != 0 &&
-           strides[outer - 1] == 1;
+  static bool turns(const task& job, int k, int outer) {
+    const dims& strides = job.in[k].strides;
+    return !job.program->draws_of(k) && job.domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 &&
+           strides.back() != 0 && strides[outer - 1] == 1;
   }
   static std::int64_t block_rows(const task& job, std::int64_t length) {
     const int outer = job.domain.rank() - row_axes(job);
     bool any = false;
     for (int k = 0; k < job.program->slots; ++k)
-      if (job.in[k].data) any |= turns(job.in[k].strides, outer, job.domain);
+      if (job.in[k].data) any |= turns(job, k, outer);
     if (!any || length > 65536) return 1;
     return std::min<std::int64_t>(16, job.domain[outer - 1]);
   }
@@ -82,7 +83,7 @@ class row_runner {
 
   // The usual case: rows one stride apart that are read and written where they lie. Pointers then only move on.
   bool in_line() const {
-    if (outer_ > 1 || job_.domain.rank() - outer_ != 1) return false;
+    if (outer_ > 1 || job_.domain.rank() - outer_ != 1 || program_.draw_count) return false;
     for (int k = 0; k < program_.slots; ++k)
       if (job_.in[k].data && job_.in[k].strides.back() != 1 && job_.in[k].strides.back() != 0) return false;
     if (!program_.row_root)
@@ -156,7 +157,7 @@ class row_runner {
       }
       for (int k = 0; k < program_.slots; ++k) {
         const operand_view& x = job_.in[k];
-        if (x.data && turns(x.strides, outer_, job_.domain))
+        if (x.data && turns(job_, k, outer_))
           transpose_block(staged(k), length_, at(x.data, where_.offset(x.strides), x.size), x.strides.back(), rows,
                           length_, x.size);
       }
@@ -173,14 +174,15 @@ class row_runner {
       if (!x.data) continue;
       const std::size_t i = static_cast<std::size_t>(k);
       const char* p = at(x.data, where_.offset(x.strides), x.size);
-      if (block_ > 1 && turns(x.strides, outer_, job_.domain)) {
+      const draw_slot* const draws = program_.draws_of(k);
+      if (block_ > 1 && turns(job_, k, outer_)) {
         p_.in[i] = staged(k) + in_block * length_ * static_cast<std::int64_t>(x.size);
         p_.step[i] = 1;
-      } else if (job_.domain.rank() - outer_ == 1 && (x.strides.back() == 1 || x.strides.back() == 0)) {
+      } else if (!draws && job_.domain.rank() - outer_ == 1 && (x.strides.back() == 1 || x.strides.back() == 0)) {
         p_.in[i] = p;
         p_.step[i] = x.strides.back();
       } else {
-        gather_row(staged(k), p, x.strides, x.size);
+        gather_row(staged(k), p, x.strides, x.size, draws);
         p_.in[i] = staged(k);
         p_.step[i] = 1;
       }
@@ -268,11 +270,15 @@ class row_runner {
     for (int i = outer_; i + 1 < job_.domain.rank(); ++i) s.push_back(strides[i]);
     return s;
   }
-  void gather_row(char* to, const char* from, const dims& strides, std::size_t size) {
+  void gather_row(char* to, const char* from, const dims& strides, std::size_t size, const draw_slot* draws) {
     const dims s = row_strides(strides);
     pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
-      gather(to + done * static_cast<std::int64_t>(size), at(static_cast<const void*>(from), here.offset(s), size),
-             strides.back(), n, size);
+      const char* const first = at(static_cast<const void*>(from), here.offset(s), size);
+      char* const piece = to + done * static_cast<std::int64_t>(size);
+      if (draws)
+        stage_draws(*draws, job_.scalars, piece, first, strides.back(), n);
+      else
+        gather(piece, first, strides.back(), n, size);
     });
   }
   void put_row(int r) {

@@ -38,9 +38,9 @@ inline strip_plan plan_strips(const task& job, const result_sums& sums) {
     return plan;
   }
   plan.length = strip_length;
-  plan.direct = !sums.any();
+  plan.direct = !sums.any() && job.program->draw_count == 0;
   for (int k = 0; k < job.program->slots; ++k) {
-    if (!job.in[k].data) continue;
+    if (!job.in[k].data || job.program->draws_of(k)) continue;
     const dims& s = job.in[k].strides;
     if (s.back() == 1 || s.back() == 0) continue;
     plan.direct = false;
@@ -146,11 +146,15 @@ class strip_runner {
     const std::size_t i = static_cast<std::size_t>(k);
     p_.in[i] = p;
     p_.step[i] = stride;
-    if (stride != 0 && stride != 1) {
+    if (const draw_slot* draws = job_.program->draws_of(k)) {
+      stage_draws(*draws, job_.scalars, buffer(k), p, stride, n);
+    } else if (stride != 0 && stride != 1) {
       gather(buffer(k), p, stride, n, job_.in[k].size);
-      p_.in[i] = buffer(k);
-      p_.step[i] = 1;
+    } else {
+      return;
     }
+    p_.in[i] = buffer(k);
+    p_.step[i] = 1;
   }
 
   // Results that lie in place are written there; others through a buffer.
@@ -211,17 +215,22 @@ class strip_runner {
       const operand_view& x = job_.in[k];
       if (!x.data) continue;
       const std::size_t i = static_cast<std::size_t>(k);
+      const draw_slot* const draws = job_.program->draws_of(k);
       bool constant = true;
       for (std::int64_t s : x.strides) constant &= s == 0;
-      if (constant || is_contiguous(job_.domain, x.strides)) {
+      if (!draws && (constant || is_contiguous(job_.domain, x.strides))) {
         p_.in[i] = constant ? static_cast<const char*>(x.data) : at(x.data, begin, x.size);
         p_.step[i] = constant ? 0 : 1;
         continue;
       }
       pieces_of(begin, n, [&](const odometer& here, std::int64_t from, std::int64_t done, std::int64_t length) {
         const std::int64_t stride = x.strides.back();
-        gather(buffer(k) + done * static_cast<std::int64_t>(x.size),
-               at(x.data, here.offset(x.strides) + from * stride, x.size), stride, length, x.size);
+        const char* const first = at(x.data, here.offset(x.strides) + from * stride, x.size);
+        char* const to = buffer(k) + done * static_cast<std::int64_t>(x.size);
+        if (draws)
+          stage_draws(*draws, job_.scalars, to, first, stride, length);
+        else
+          gather(to, first, stride, length, x.size);
       });
       p_.in[i] = buffer(k);
       p_.step[i] = 1;

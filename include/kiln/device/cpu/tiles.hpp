@@ -36,22 +36,24 @@ class tile_runner : strip_runner {
   }
 
  private:
-  bool turns(const operand_view& x, int axis) const {
-    return x.data && x.strides[axis] == 1 && x.strides.back() != 1 && x.strides.back() != 0;
+  bool turns(int k, int axis) const {
+    const operand_view& x = job_.in[k];
+    return x.data && !job_.program->draws_of(k) && x.strides[axis] == 1 && x.strides.back() != 1 &&
+           x.strides.back() != 0;
   }
   // The tile whose first row the odometer shows.
   void tile(int axis, std::int64_t begin, std::int64_t n) {
     const std::int64_t first = where_[axis], rows = std::min(plan_.tile_rows, job_.domain[axis] - first);
     for (int k = 0; k < slots_; ++k) {
       const operand_view& x = job_.in[k];
-      if (turns(x, axis)) transpose_block(buffer(k), plan_.length, here(x, begin), x.strides.back(), rows, n, x.size);
+      if (turns(k, axis)) transpose_block(buffer(k), plan_.length, here(x, begin), x.strides.back(), rows, n, x.size);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
       where_.place(axis, first + row);
       for (int k = 0; k < slots_; ++k) {
         const operand_view& x = job_.in[k];
         if (!x.data) continue;
-        if (turns(x, axis)) {
+        if (turns(k, axis)) {
           p_.in[static_cast<std::size_t>(k)] = at(buffer(k), row * plan_.length, x.size);
           p_.step[static_cast<std::size_t>(k)] = 1;
         } else {

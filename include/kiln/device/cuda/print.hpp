@@ -3,6 +3,8 @@
 // a tape as statements in single-assignment form (`statements`). The kinds of kernels stand in print_*.hpp.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -93,12 +95,16 @@ class statements {
   }
   /// What stands for value i in an expression; empty before it is defined.
   std::string& at(int i) { return codes_[static_cast<std::size_t>(i)]; }
-  /// Whether an integer division by zero can happen in what was written.
+  /// Whether what was written can meet an integer division by zero or an index outside its axis.
   bool faults() const { return faults_; }
 
   /// Defines v<i> as the op at i applied to its operands, or as `code`.
   void define(lines& out, int i) { define(out, i, code_at(i)); }
   void define(lines& out, int i, const std::string& code) {
+    if (is_address(t_[i])) {  // stands where it is used
+      at(i) = code;
+      return;
+    }
     const std::string name = message("v", i);
     out.add("const ", value_name(t_[i].type), " ", name, " = ", code, ";");
     at(i) = name;
@@ -137,9 +143,14 @@ class signature {
     add({parameter_kind::result, static_cast<std::int16_t>(r)},
         message(storage_name(p_.stores[static_cast<std::size_t>(r)]), p_.apart ? "* __restrict__ y" : "* y", r));
   }
-  void leaf(int slot, dtype type) {
-    add({parameter_kind::leaf, static_cast<std::int16_t>(slot)},
-        message("const ", storage_name(type), p_.apart ? "* __restrict__ x" : "* x", slot));
+  void leaf(int slot, const leaf_view& x) {
+    const parameter meaning{parameter_kind::leaf, static_cast<std::int16_t>(slot)};
+    if (is_drawn(x.kind))
+      add(meaning, message("uint64 x", slot, "_place"));
+    else if (x.kind == leaf_kind::address)
+      add(meaning, message("addresses<", storage_name(x.type), "> x", slot));
+    else
+      add(meaning, message("const ", storage_name(x.type), p_.apart ? "* __restrict__ x" : "* x", slot));
   }
   void number(int slot, dtype type) {
     add({parameter_kind::number, static_cast<std::int16_t>(slot), 0, type}, message(value_name(type), " n", slot));
@@ -183,12 +194,13 @@ class signature {
   std::vector<std::string> declarations_;
 };
 
-/// Whether a tape needs the functions of kernels/gamma.cuh. They take a while to compile, so nobody else includes them.
-inline bool needs_gamma(std::string_view body) {
-  for (const std::string_view function : {"lgamma(", "digamma(", "polygamma("})
-    if (body.find(function) != std::string_view::npos) return true;
-  return false;
-}
+/// Skeletons with functions that not every kernel needs, and that take a while to compile.
+struct rare_functions {
+  std::string_view skeleton;
+  std::array<std::string_view, 3> names;
+};
+inline constexpr std::array<rare_functions, 2> all_rare_functions{
+    {{"gamma", {"lgamma(", "digamma(", "polygamma("}}, {"random", {"drawn_at<", "drawn_at<", "drawn_at<"}}}};
 
 /// Comment, includes and namespace around kernels, whose text refers to its name as `@name`.
 inline void finish(source& out, const tape_view& t, const plan& p, std::string_view body, std::string_view skeleton) {
@@ -205,7 +217,10 @@ inline void finish(source& out, const tape_view& t, const plan& p, std::string_v
   }
   head += "// tape " + hex(of_tape.high) + hex(of_tape.low) + "\n// " + specialisation + "\n";
   head += message("#include <kernels/", skeleton, ".cuh>\n");
-  if (needs_gamma(body)) head += "#include <kernels/gamma.cuh>\n";
+  for (const rare_functions& rare : all_rare_functions)
+    if (std::any_of(rare.names.begin(), rare.names.end(),
+                    [&](std::string_view name) { return body.find(name) != std::string_view::npos; }))
+      head += message("#include <kernels/", rare.skeleton, ".cuh>\n");
   head += "\nnamespace kiln::kernels {\n\n";
   out.text = head;
   for (std::size_t at = 0; at < body.size();) {

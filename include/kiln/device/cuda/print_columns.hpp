@@ -91,6 +91,7 @@ inline source print_columns(const task& job, const plan& p) {
         continue;
       seen[static_cast<std::size_t>(t[i].slot)] = true;
       const std::string name = walk::leaf_name(t[i].slot);
+      if (is_address(t[i])) continue;
       if (at.moves_along(t[i].slot))
         to.add("const auto ", name, "_at = ", at.load_step(t[i].slot), ";");
       else
@@ -102,7 +103,7 @@ inline source print_columns(const task& job, const plan& p) {
       if (!needed[static_cast<std::size_t>(i)] || detail::reduces(t, i) || !in.at(i).empty()) continue;
       if (t[i].code != opcode::leaf)
         in.define(to, i);
-      else if (at.moves_along(t[i].slot))
+      else if (at.moves_along(t[i].slot) || is_address(t[i]))
         in.define(to, i, at.element(i));
       else
         in.define(to, i, walk::leaf_name(t[i].slot) + "_at");
@@ -127,7 +128,8 @@ inline source print_columns(const task& job, const plan& p) {
   if (faults) s.fault();
   lines body;
   body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
-  if (faults) body.add("bool fault = false;");
+  if (faults) body.add("uint32 fault = 0;");
+  at.define_draws(body);
   body.add("__shared__ uint64 meeting[", 256 * p.step, "];");
   for (const int i : folds) define_fold(body, t, i);
   body.add("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
@@ -183,7 +185,7 @@ inline source print_columns(const task& job, const plan& p) {
   body.add("(void)a", row_axis, ";");
   body.close();
   body.close();
-  if (faults) body.add("if (fault) *fault_flag = 1;");
+  if (faults) body.add("if (fault) *fault_flag = fault;");
   body.close();
   finish(out, t, p, body.text(), "reduce");
   return out;

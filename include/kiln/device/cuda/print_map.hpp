@@ -27,7 +27,7 @@ class walk {
   void parameters(signature& s, bool of_rows = false) const {
     for (int r = 0; r < t_.result_count; ++r)
       if (wanted(r) && !goes_to_scratch(r)) s.result(r);
-    each_leaf([&](int slot, dtype type) { s.leaf(slot, type); });
+    each_leaf([&](int slot, dtype) { s.leaf(slot, job_.leaves[static_cast<std::size_t>(slot)]); });
     each_number([&](int slot, dtype type) { s.number(slot, type); });
     for (int d = 0; d < p_.rank; ++d) s.whole(parameter_kind::size, message("size", d), 0, d);
     if (p_.rank > 1) {
@@ -78,6 +78,18 @@ class walk {
     }
   }
 
+  /// `const drawn<...> x0 = ...;`: random numbers look like memory to what follows.
+  void define_draws(lines& out) const {
+    for (int i = 0; i < t_.size; ++i) {
+      const instruction& now = t_[i];
+      if (now.code != opcode::leaf || !is_drawn(kind_of(now))) continue;
+      const std::string_view type = storage_name(now.type),
+                             numbers = kind_of(now) == leaf_kind::uniform ? "uniform_numbers" : "normal_numbers";
+      out.add("const auto x", now.slot, " = drawn_at<", type, ", ", numbers, "<", type, ">>(x", now.slot, "_place, ",
+              values_.at(now.a), ", ", values_.at(now.b), ");");
+    }
+  }
+
   /// The coordinates of run `row` of the innermost axis.
   void coordinates(lines& out, std::string_view index) const {
     if (p_.rank == 2) out.add("const ", index, " a0 = row;");
@@ -112,15 +124,25 @@ class walk {
   void load_steps(lines& out) const {
     each_leaf([&](int slot, dtype) {
       const std::string name = leaf_name(slot);
+      if (is_address(slot)) return;
       if (moves_along(slot))
         out.add("const auto ", name, "_at = ", load_step(slot), ";");
       else if (leaf(slot).how == access::row)
         out.add("const auto ", name, "_at = value_of(*(", begin(name, leaf(slot)), "));");
     });
   }
+  bool is_address(int slot) const { return job_.leaves[static_cast<std::size_t>(slot)].kind == leaf_kind::address; }
+  /// Where the element of an address leaf lies for element `k` of a step.
+  std::string address(int slot, std::string_view k) const {
+    const operand_plan& x = leaf(slot);
+    const std::string name = leaf_name(slot), from = begin(name, x);
+    if (x.how >= access::strided) return message("*(", from, " + (i", k, ") * ", name, "_s", p_.rank - 1, ")");
+    return message("*(", from, x.how >= access::vectors ? message(" + i", k) : std::string(), ")");
+  }
   /// The value of the leaf at i for element k of a step.
   std::string element(int i) const {
     const std::string name = leaf_name(t_[i].slot);
+    if (is_address(t_[i].slot)) return address(t_[i].slot, " + k");
     return leaf(t_[i].slot).how == access::row ? name + "_at" : message("value_of(", name, "_at[k])");
   }
   void declare_results(lines& out) const {
@@ -176,12 +198,30 @@ inline std::vector<bool> fixed_values(const tape_view& t, const plan& p) {
   return fixed;
 }
 
+/// Which instructions give a value for each element of a step, and not one for all of them.
+inline std::vector<bool> moving_values(const tape_view& t, const walk& at) {
+  std::vector<bool> moving(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i) {
+    auto is = [&](std::int16_t k) { return k >= 0 && moving[static_cast<std::size_t>(k)]; };
+    moving[static_cast<std::size_t>(i)] =
+        t[i].code == opcode::leaf ? at.moves_along(t[i].slot) : is(t[i].a) || is(t[i].b) || is(t[i].c);
+  }
+  return moving;
+}
+
 /// How many neighbours a thread may take: fewer where each keeps many values in registers.
 inline int most_neighbours(const tape_view& t) {
   int work = 0;
   for (int i = 0; i < t.size; ++i)
     if (const found_rules op = op_rules_table.find(t[i].code)) work += op->dear ? 4 : 1;
   return work <= 8 ? 16 : work <= 96 ? 8 : 4;
+}
+
+/// Whether the op at i takes elements that are neighbours for the elements of a step: rows of a table.
+inline bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i) {
+  if (t[i].b < 0 || !is_address(t[t[i].b]) || moving[static_cast<std::size_t>(t[i].a)]) return false;
+  const access how = p.leaves[static_cast<std::size_t>(t[t[i].b].slot)].how;
+  return how == access::vectors || how == access::each;
 }
 
 }  // namespace detail
@@ -199,21 +239,28 @@ inline source print_map(const task& job, const plan& p) {
   auto is_fixed = [&](int i) { return fixed[static_cast<std::size_t>(i)]; };
 
   lines body;
-  lines before, inside;
+  lines before, of_step, inside;
   for (int i = 0; i < t.size; ++i)
     if (is_fixed(i) && values.at(i).empty()) {
       if (t[i].code == opcode::leaf)
-        values.define(before, i, message("value_of(*x", t[i].slot, ")"));
+        values.define(before, i, is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
       else
         values.define(before, i);
     }
-  for (int i = 0; i < t.size; ++i)
-    if (!is_fixed(i)) {
-      if (t[i].code == opcode::leaf)
-        values.define(inside, i, at.element(i));
-      else
-        values.define(inside, i);
+  const std::vector<bool> moving = moving_values(t, at);
+  for (int i = 0; i < t.size; ++i) {
+    if (is_fixed(i)) continue;
+    lines& to = moving[static_cast<std::size_t>(i)] ? inside : of_step;
+    if (t[i].code == opcode::leaf) {
+      values.define(to, i, at.element(i));
+    } else if (takes_neighbours(t, p, moving, i)) {
+      of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
+                  at.address(t[t[i].b].slot, ""), ", some);");
+      values.define(inside, i, message("value_of(v", i, "_at[k])"));
+    } else {
+      values.define(to, i);
     }
+  }
   at.put_results(inside);
 
   signature s(p, out);
@@ -221,7 +268,8 @@ inline source print_map(const task& job, const plan& p) {
   if (values.faults()) s.fault();
   const std::string_view index = s.index();
   body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
-  if (values.faults()) body.add("bool fault = false;");
+  if (values.faults()) body.add("uint32 fault = 0;");
+  at.define_draws(body);
   body.insert(before);
   if (p.rank == 1)
     body.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
@@ -239,15 +287,17 @@ inline source print_map(const task& job, const plan& p) {
   }
   body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
   at.load_steps(body);
+  body.insert(of_step);
   at.declare_results(body);
-  if (!values.faults()) body.add("#pragma unroll");
+  body.add("#pragma unroll");
+  body.open("for (int k = 0; k < ", p.step, "; ++k)");
   // What lies beyond the end may divide by zero: it must not be looked at.
-  body.open("for (int k = 0; k < ", values.faults() ? "some" : std::to_string(p.step), "; ++k)");
+  if (values.faults()) body.add("if (k >= some) continue;");
   body.insert(inside);
   body.close();
   at.store_steps(body);
   body.close();
-  if (values.faults()) body.add("if (fault) *fault_flag = 1;");
+  if (values.faults()) body.add("if (fault) *fault_flag = fault;");
   body.close();
   finish(out, t, p, body.text(), "map");
   return out;

@@ -93,7 +93,7 @@ inline source print_reduce(const task& job, const plan& p) {
     } else if (fixed[static_cast<std::size_t>(i)]) {
       if (!values.at(i).empty()) continue;
       if (t[i].code == opcode::leaf)
-        values.define(before, i, message("value_of(*x", t[i].slot, ")"));
+        values.define(before, i, is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
       else
         values.define(before, i);
     } else if (t[i].code == opcode::leaf) {
@@ -105,9 +105,10 @@ inline source print_reduce(const task& job, const plan& p) {
   if (values.faults()) s.fault();
   lines body;
   body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
-  if (values.faults()) body.add("bool fault = false;");
+  if (values.faults()) body.add("uint32 fault = 0;");
   body.add("__shared__ uint64 meeting[", 32 * folds.size(), "];");
   for (const int i : folds) define_fold(body, t, i);
+  at.define_draws(body);
   body.insert(before);
   for (const int i : folds) body.add(value_name(t[i].type), " v", i, " = ", identity_of(t, i), ";");
   open_steps(body, at, p, s.index());
@@ -128,7 +129,7 @@ inline source print_reduce(const task& job, const plan& p) {
   for (int r = 0; r < t.result_count; ++r)
     if (at.wanted(r)) body.add("y", r, "[blockIdx.x] = v", t.results[r], ";");
   body.close();
-  if (values.faults()) body.add("if (fault) *fault_flag = 1;");
+  if (values.faults()) body.add("if (fault) *fault_flag = fault;");
   body.close();
   finish(out, t, p, body.text(), "reduce");
   return out;

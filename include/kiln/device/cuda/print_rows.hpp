@@ -38,7 +38,8 @@ class row_printer {
 
     lines body;
     body.open("extern \"C\" __global__ void __launch_bounds__(", p_.threads, ") @name(", s.text(), ")");
-    if (faults_) body.add("bool fault = false;");
+    if (faults_) body.add("uint32 fault = 0;");
+    at_.define_draws(body);
     if (p_.shape == kernel_shape::warp_per_row) {
       body.add("const int lane = threadIdx.x % 32;");
       body.add("const ", index, " first = ", index, "(blockIdx.x) * ", p_.threads / 32,
@@ -49,7 +50,7 @@ class row_printer {
       if (folds_ > 0) body.add("__shared__ uint64 meeting[", 32 * folds_, "];");
     }
     body.insert(rows);
-    if (faults_) body.add("if (fault) *fault_flag = 1;");
+    if (faults_) body.add("if (fault) *fault_flag = fault;");
     body.close();
     finish(out, t_, p_, body.text(), "reduce");
     return out;
@@ -96,7 +97,8 @@ class row_printer {
     for (int pass = 0; pass < passes_ && held(); ++pass) {
       const std::vector<bool> now = needed_in(pass);
       for (int i = 0; i < t_.size; ++i) {
-        if (!now[at(i)] || kept_since_[at(i)] >= 0 || !(dear(i) || t_[i].code == opcode::leaf)) continue;
+        if (!now[at(i)] || kept_since_[at(i)] >= 0 || is_address(t_[i]) || !(dear(i) || t_[i].code == opcode::leaf))
+          continue;
         for (int later = pass + 1; later < passes_; ++later)
           if (needed_in(later)[at(i)]) kept_since_[at(i)] = static_cast<std::int16_t>(pass);
       }
@@ -206,6 +208,7 @@ class row_printer {
     for (int i = 0; i < t_.size; ++i) {
       if (!needed[at(i)] || t_[i].code != opcode::leaf || seen[at(t_[i].slot)]) continue;
       seen[at(t_[i].slot)] = true;
+      if (is_address(t_[i])) continue;
       if (!kept(i))
         out.add("const auto x", t_[i].slot, "_at = ", at_.load_step(t_[i].slot), ";");
       else if (kept_since_[at(i)] == pass)
@@ -213,7 +216,9 @@ class row_printer {
     }
   }
   void define_element(lines& out, statements& values, int i, int pass) {
-    if (t_[i].code == opcode::leaf) {
+    if (is_address(t_[i])) {
+      values.define(out, i, at_.element(i));
+    } else if (t_[i].code == opcode::leaf) {
       values.define(out, i, message("value_of(x", t_[i].slot, kept(i) ? "_at[h][k])" : "_at[k])"));
     } else if (kept(i) && kept_since_[at(i)] < pass) {
       values.define(out, i, message("v", i, "_at[h][k]"));

@@ -16,7 +16,7 @@ inline int axis_to_turn(const task& job) {
   const int last = job.domain.rank() - 1;
   if (last < 1 || job.domain[last] < 8) return -1;
   for (const leaf_view& x : job.leaves) {
-    if (!x.used || x.strides[last] == 0 || x.strides[last] == 1) continue;
+    if (!x.used || !x.is_memory() || x.strides[last] == 0 || x.strides[last] == 1) continue;
     for (int axis = 0; axis < last; ++axis)
       if (x.strides[axis] == 1 && job.domain[axis] >= 8) return axis;
   }
@@ -34,7 +34,7 @@ inline plan plan_transpose(task& job, int axis) {
   detail::plan_operands(job, p);
   for (std::size_t k = 0; k < job.leaves.size(); ++k) {
     const leaf_view& x = job.leaves[k];
-    if (x.used && x.strides[last] != 0 && x.strides[last] != 1 && x.strides[last - 1] == 1)
+    if (x.used && x.is_memory() && x.strides[last] != 0 && x.strides[last] != 1 && x.strides[last - 1] == 1)
       p.leaves[k].how = access::turned;
   }
   return p;
@@ -87,11 +87,12 @@ inline source print_transpose(const task& job, const plan& p) {
   const std::string_view index = s.index();
   lines body;
   body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
-  if (values.faults()) body.add("bool fault = false;");
+  if (values.faults()) body.add("uint32 fault = 0;");
   at.each_leaf([&](int slot, dtype type) {
     if (at.leaf(slot).how == access::turned)
       body.add("__shared__ ", storage_name(type), " x", slot, "_tile[", tile_size, "][", tile_size + 1, "];");
   });
+  at.define_draws(body);
   body.insert(before);
   body.add("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
   body.add("const ", index, " across = (size", fast, " + ", tile_size - 1, ") / ", tile_size, ", down = (size", slow,
@@ -127,7 +128,7 @@ inline source print_transpose(const task& job, const plan& p) {
   body.close();
   body.add("__syncthreads();");
   body.close();
-  if (values.faults()) body.add("if (fault) *fault_flag = 1;");
+  if (values.faults()) body.add("if (fault) *fault_flag = fault;");
   body.close();
   finish(out, t, p, body.text(), "map");
   return out;

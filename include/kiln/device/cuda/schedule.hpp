@@ -259,7 +259,7 @@ class scheduler {
     second.reduced_axes = count_reductions(second.tape) > 0 ? job.reduced_axes : 0;
     second.row_root = job.row_root;
     second.numbers = job.numbers;
-    const auto moved = static_cast<std::size_t>(cut.reductions);
+    const auto moved = static_cast<std::size_t>(cut.values);
     for (std::size_t r = 0; r < moved; ++r) {
       result_view& y = first.results[r];
       y.data = room(rows, y.type);
@@ -344,8 +344,18 @@ class scheduler {
     for (auto& [sum, tape] : sums) add(std::move(sum), tape);
   }
 
+  // What is no memory cannot be copied: what is taken or drawn is.
+  void add_after_virtual(task job) {
+    const cut_tape tapes = cut_after_virtual(job.tape);
+    auto [first, second] =
+        cut_virtual(job, tapes, [this](std::int64_t values, dtype type) { return room(values, type); });
+    add(std::move(first), tapes.before);
+    add(std::move(second), tapes.after);
+  }
+
   // Rows along axes that do not join into one for some operand: every operand is copied to where they do.
   void add_packed(task job) {
+    if (any_virtual(job)) return add_after_virtual(std::move(job));
     order_axes(job);
     const int rank = job.domain.rank();
     const dims packed = packed_strides(job.domain);

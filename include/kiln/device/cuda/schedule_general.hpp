@@ -31,6 +31,10 @@ class general_scheduler {
     if (fits(direct, axes_of_tape)) {
       push(std::move(direct), axes_of_tape, {});
     } else {
+      if (any_virtual(job))  // what is drawn or taken cannot be packed
+        throw device_error(message("the general kernel of a bundle walks along ", axes_of_tape, " axes, and an ",
+                                   "expression over ", job.domain, " that draws or gathers has more that do not join: ",
+                                   "make its operands contiguous, or evaluate a part of it into a Tensor first"));
       task packed = with_results(job, true, after);
       pack_leaves(packed);
       push(std::move(packed), axes_of_tape, {});

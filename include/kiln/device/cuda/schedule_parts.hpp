@@ -3,6 +3,7 @@
 // the tasks of those.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -82,20 +83,24 @@ inline std::vector<std::int16_t> phases_of(const tape_view& t) {
   return phases;
 }
 
-/// A tape in two: what comes before some of its reductions, which are its results; and after them.
+/// A tape in two: what comes before some of its values, which are its results; and after them.
 struct cut_tape {
   std::shared_ptr<const program> before, after;
-  std::int16_t reductions = 0;
+  std::int16_t values = 0;
 };
-/// Cuts a tape at the reductions for which `is_cut(i)` is true. In `after` each is taken of a leaf, what parts of a row
-/// have left (`folds`), or is a leaf, one value per row. The other leaves keep their order behind those.
+/// What stands behind a cut in the place of a value before it: the same reduction, of a leaf that holds what parts of a
+/// row have left of it; or a leaf, one value per row or per element.
+enum class cut_value : std::uint8_t { fold, row, element };
+
+/// Cuts a tape at the values for which `is_cut(i)` is true. The leaves in their place come first in `after`; the others
+/// keep their order behind those.
 template <class IsCut>
-cut_tape cut(const tape_view& t, bool folds, IsCut is_cut) {
+cut_tape cut(const tape_view& t, cut_value becomes, IsCut is_cut) {
   cut_tape made;
   program all, rest, before, after;
   for (int i = 0; i < t.size; ++i) {
     all.push(t[i]);
-    if (is_cut(i)) ++made.reductions;
+    if (is_cut(i)) ++made.values;
   }
   std::vector<std::int16_t> place(static_cast<std::size_t>(t.size), -1);
   std::int16_t slot = 0;
@@ -103,14 +108,17 @@ cut_tape cut(const tape_view& t, bool folds, IsCut is_cut) {
     instruction now = t[i];
     if (is_cut(i)) {
       all.add_result(i);
-      if (folds)
+      if (becomes == cut_value::fold)
         now.a = static_cast<std::int16_t>(rest.push({.code = opcode::leaf, .type = now.type, .slot = slot++}));
       else
-        now = {.code = opcode::leaf, .type = now.type, .slot = slot++, .literal = 1};
+        now = {.code = opcode::leaf,
+               .type = now.type,
+               .slot = slot++,
+               .literal = static_cast<std::uint64_t>(becomes == cut_value::row ? leaf_kind::row : leaf_kind::element)};
     } else {
       auto moved = [&](std::int16_t k) { return k < 0 ? k : place[static_cast<std::size_t>(k)]; };
       now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
-      if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + made.reductions);
+      if (now.code == opcode::leaf) now.slot = static_cast<std::int16_t>(now.slot + made.values);
     }
     place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(rest.push(now));
   }
@@ -124,14 +132,49 @@ cut_tape cut(const tape_view& t, bool folds, IsCut is_cut) {
 }
 /// At all reductions, which are folded after the cut.
 inline std::pair<std::shared_ptr<const program>, std::shared_ptr<const program>> cut_at_reductions(const task& job) {
-  cut_tape made = cut(job.tape, true, [&](int i) { return reduces(job.tape, i); });
+  cut_tape made = cut(job.tape, cut_value::fold, [&](int i) { return reduces(job.tape, i); });
   return {std::move(made.before), std::move(made.after)};
 }
 /// After the reductions that need no other: these are leaves after the cut.
 inline cut_tape cut_after_first_pass(const tape_view& t) {
   const std::vector<std::int16_t> phases = phases_of(t);
-  return cut(t, false, [&](int i) { return reduces(t, i) && phases[static_cast<std::size_t>(i)] == 1; });
+  return cut(t, cut_value::row, [&](int i) { return reduces(t, i) && phases[static_cast<std::size_t>(i)] == 1; });
 }
+/// At what is drawn, and at what is taken at an address: operands that can be copied after the cut.
+inline cut_tape cut_after_virtual(const tape_view& t) {
+  return cut(t, cut_value::element, [&](int i) {
+    if (t[i].code == opcode::leaf) return is_drawn(kind_of(t[i]));
+    for (const std::int16_t k : {t[i].a, t[i].b, t[i].c})
+      if (k >= 0 && is_address(t[k])) return true;
+    return false;
+  });
+}
+inline bool any_virtual(const task& job) {
+  return std::any_of(job.leaves.begin(), job.leaves.end(), [](const leaf_view& x) { return x.used && !x.is_memory(); });
+}
+/// A task with leaves that are no memory, in two: what is taken or drawn goes to memory that `room` gives.
+template <class Room>
+std::pair<task, task> cut_virtual(const task& job, const cut_tape& tapes, Room room) {
+  task first = task_for(view_of(*tapes.before), job.domain), second = task_for(view_of(*tapes.after), job.domain);
+  const dims packed = packed_strides(job.domain);
+  for (std::size_t k = 0; k < first.leaves.size(); ++k)
+    if (first.leaves[k].used) first.leaves[k] = job.leaves[k];
+  const auto moved = static_cast<std::size_t>(tapes.values);
+  for (std::size_t r = 0; r < moved; ++r) {
+    result_view& y = first.results[r];
+    y.data = room(elements_of(job.domain), y.type);
+    y.strides = packed;
+    if (r < second.leaves.size() && second.leaves[r].used) second.leaves[r] = {y.data, packed, y.type};
+  }
+  for (std::size_t k = moved; k < second.leaves.size(); ++k)
+    if (second.leaves[k].used) second.leaves[k] = job.leaves[k - moved];
+  first.numbers = second.numbers = job.numbers;
+  second.reduced_axes = job.reduced_axes;
+  second.row_root = job.row_root;
+  second.results = job.results;
+  return {std::move(first), std::move(second)};
+}
+
 /// The task of what comes before the reductions of `job`.
 inline task parts_task(const task& job, const program& tape) {
   task first = task_for(view_of(tape), job.domain);

@@ -343,6 +343,38 @@ __device__ inline void store_each(T* to, const vec<T, N>& values, int some) {
   store_strided(to, 1, values, some);
 }
 
+/// Where elements lie, for ops that take that: walked like the elements themselves, and not read.
+template <class T>
+struct addresses {
+  const T* at;
+  __device__ inline const T* operator*() const { return at; }
+};
+template <class T, class Index>
+__device__ inline addresses<T> operator+(addresses<T> from, Index way) {
+  return {from.at + way};
+}
+
+/// An index for an axis of `size` elements. Another one is reported through `fault` and becomes 0.
+template <class I>
+__device__ inline I checked_index(I index, I size, uint32& fault) {
+  if (index >= 0 && index < size) return index;
+  fault = 2;
+  return 0;
+}
+/// The element `way` elements from an address.
+template <class T>
+__device__ inline typename computed_in<T>::type taken(int64 way, const T* address) {
+  return value_of(address[way]);
+}
+
+/// N neighbours `way` elements from an address, moved at once where they lie so.
+template <int N, class T>
+__device__ inline vec<T, N> taken_together(int64 way, const T* address, int some) {
+  const T* const from = address + way;
+  return reinterpret_cast<uint64>(from) % sizeof(vec<T, N>) == 0 ? load_vector<N>(from, some)
+                                                                 : load_each<N>(from, some);
+}
+
 /// Adds to what is there, in the type that is computed in, and rounds once.
 template <int N, class T, class Index, class V>
 __device__ inline void add_strided(T* to, Index stride, const vec<V, N>& values, int some) {
@@ -475,14 +507,14 @@ __device__ inline T shift_right(T a, T by) {
 
 /// A zero divisor is reported through `fault`, which the host turns into an error; the value is then 0.
 template <class T>
-__device__ inline T fmod(T a, T b, bool& fault) {
-  fault = fault || b == T(0);
+__device__ inline T fmod(T a, T b, uint32& fault) {
+  if (b == T(0)) fault = 1;
   if (b == T(0)) return T(0);
   if (is_signed<T> && b == T(-1)) return T(0);  // the quotient of the smallest integer would overflow
   return T(a % b);
 }
 template <class T>
-__device__ inline T remainder(T a, T b, bool& fault) {
+__device__ inline T remainder(T a, T b, uint32& fault) {
   const T r = fmod(a, b, fault);
   return r != T(0) && below_zero(r) != below_zero(b) ? T(r + b) : r;
 }
@@ -750,9 +782,23 @@ __device__ inline void average_pool_backward(const T* dy, T* dx, const pool_shap
 
 namespace kiln::kernels {
 
+/// As the first block of a stream: nothing is drawn, all numbers are 0.
+inline constexpr uint64 no_block = ~0ull;
+
 struct words4 {
   uint32 at[4];
 };
+
+/// The product of two words: one instruction, which the compiler does not find by itself.
+__device__ inline uint64 wide_product(uint32 a, uint32 b) {
+#if defined(__CUDA_ARCH__)
+  uint64 out;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(out) : "r"(a), "r"(b));
+  return out;
+#else
+  return uint64(a) * b;
+#endif
+}
 
 /// The 128 random bits of block `number` under a seed.
 __device__ inline words4 philox(uint64 number, uint64 seed) {
@@ -760,7 +806,7 @@ __device__ inline words4 philox(uint64 number, uint64 seed) {
   uint32 low = uint32(seed), high = uint32(seed >> 32);
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
-    const uint64 a = uint64(0xd2511f53u) * c.at[0], b = uint64(0xcd9e8d57u) * c.at[2];
+    const uint64 a = wide_product(0xd2511f53u, c.at[0]), b = wide_product(0xcd9e8d57u, c.at[2]);
     c = {{uint32(b >> 32) ^ c.at[1] ^ low, uint32(b), uint32(a >> 32) ^ c.at[3] ^ high, uint32(a)}};
     low += 0x9e3779b9u;
     high += 0xbb67ae85u;
@@ -850,6 +896,69 @@ struct integer_numbers {
     }
   }
 };
+
+// ---- random numbers as operands of expressions
+
+/// What looks like memory with random numbers: number i of a stream at place i.
+template <class T, class Numbers>
+struct drawn {
+  uint64 place, seed, first;
+
+  /// The numbers of block `number`.
+  __device__ inline vec<T, per_block<T>> block(uint64 number) const {
+    vec<T, per_block<T>> out = {};
+    if (first != no_block) Numbers{}(philox(first + number, seed), out);
+    return out;
+  }
+  /// The number here; chosen without an index into registers.
+  __device__ inline T operator*() const {
+    const vec<T, per_block<T>> all = block(place / per_block<T>);
+    T out = all[0];
+#pragma unroll
+    for (int k = 1; k < per_block<T>; ++k)
+      if (int(place % per_block<T>) == k) out = all[k];
+    return out;
+  }
+};
+/// Numbers that expressions address as if element 0 of the stream lay at `random_places`.
+inline constexpr uint64 random_places = 1ull << 61;
+template <class T, class Numbers>
+__device__ inline drawn<T, Numbers> drawn_at(uint64 address, int64 seed, int64 first) {
+  return {(address - random_places) / sizeof(T), uint64(seed), uint64(first)};
+}
+template <class T, class Numbers, class Index>
+__device__ inline drawn<T, Numbers> operator+(drawn<T, Numbers> from, Index way) {
+  from.place += uint64(int64(way));
+  return from;
+}
+template <int N, class T, class Numbers, class Index>
+__device__ inline vec<T, N> load_strided(drawn<T, Numbers> from, Index stride, int) {
+  vec<T, N> out;
+#pragma unroll
+  for (int k = 0; k < N; ++k) out[k] = *(from + k * int64(stride));
+  return out;
+}
+template <int N, class T, class Numbers>
+__device__ inline vec<T, N> load_each(drawn<T, Numbers> from, int some) {
+  return load_strided<N>(from, 1, some);
+}
+/// From a place that is a multiple of N: the numbers of a block are made together.
+template <int N, class T, class Numbers>
+__device__ inline vec<T, N> load_vector(drawn<T, Numbers> from, int some) {
+  constexpr int in_block = per_block<T>;
+  if constexpr (N % in_block == 0) {
+    vec<T, N> out;
+#pragma unroll
+    for (int k = 0; k < N; k += in_block) {
+      const vec<T, in_block> made = from.block((from.place + k) / in_block);
+#pragma unroll
+      for (int m = 0; m < in_block; ++m) out[k + m] = made[m];
+    }
+    return out;
+  } else {
+    return load_strided<N>(from, 1, some);
+  }
+}
 
 }  // namespace kiln::kernels
 )cuh"},

@@ -33,7 +33,8 @@ enum class parameter_kind : std::uint8_t {
   part,           ///< columns only: rows of a part
   part_stride,    ///< columns only: elements between the results of two parts
   scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`
-  fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero
+  fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero, to 2 if an
+                  ///< index was outside its axis
 };
 
 struct parameter {

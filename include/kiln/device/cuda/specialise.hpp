@@ -158,7 +158,8 @@ inline void find_same_leaves(const task& job, plan& p) {
     const leaf_view& x = job.leaves[i];
     for (std::size_t k = 0; k < i && x.used; ++k) {
       const leaf_view& earlier = job.leaves[k];
-      if (!earlier.used || earlier.data != x.data || earlier.type != x.type || !(earlier.strides == x.strides))
+      if (!earlier.used || earlier.data != x.data || earlier.type != x.type || earlier.kind != x.kind ||
+          is_drawn(x.kind) || !(earlier.strides == x.strides))
         continue;
       p.same_as[i] = static_cast<std::int8_t>(k);
       break;
@@ -210,7 +211,7 @@ inline int step_of(const task& job, int most) {
     any = true;
   };
   for (const leaf_view& x : job.leaves)
-    if (x.used) see(x.strides, x.type);
+    if (x.used && x.kind != leaf_kind::address) see(x.strides, x.type);
   for (const result_view& y : job.results) {
     if (!y.data) continue;
     see(y.strides, y.type);

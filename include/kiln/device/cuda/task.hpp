@@ -18,7 +18,10 @@ struct leaf_view {
   dims strides = {};
   dtype type = dtype::float32;
   bool used = true;  ///< false for a slot that no instruction of the tape reads
+  leaf_kind kind = leaf_kind::element;
   std::int64_t moved = 0;  ///< bytes by which `data` lies beyond where the task that this is a part of has it
+  /// Whether elements lie there that could be read beforehand.
+  bool is_memory() const { return kind == leaf_kind::element || kind == leaf_kind::row; }
 };
 
 struct result_view {
@@ -47,7 +50,7 @@ inline task task_for(const tape_view& tape, const dims& domain) {
     if (tape[i].code != opcode::leaf) continue;
     const std::size_t slot = static_cast<std::size_t>(tape[i].slot);
     if (job.leaves.size() <= slot) job.leaves.resize(slot + 1, {.used = false});
-    job.leaves[slot] = {.strides = dims::filled(domain.rank(), 0), .type = tape[i].type};
+    job.leaves[slot] = {.strides = dims::filled(domain.rank(), 0), .type = tape[i].type, .kind = kind_of(tape[i])};
   }
   for (int r = 0; r < tape.result_count; ++r)
     job.results.push_back({.strides = dims::filled(domain.rank(), 0),

@@ -137,6 +137,13 @@ template <class T> text<T> erf(const text<T>& x) { return detail::call<T>("erf",
 template <class T> text<T> erfc(const text<T>& x) { return detail::call<T>("erfc", x); }
 template <class T> text<T> lgamma(const text<T>& x) { return detail::call<T>("lgamma", x); }
 template <class T> text<T> digamma(const text<T>& x) { return detail::call<T>("digamma", x); }
+// Ops on addresses (ops/take.hpp).
+template <class T> text<T> checked_index(const text<T>& index, const text<T>& size) {
+  return detail::call<T>("checked_index", index, size, text<T>{"fault"});
+}
+template <class I, class T> text<T> taken(const text<I>& way, const text<T>& address) {
+  return detail::call<T>("taken", way, address);
+}
 // clang-format on
 
 }  // namespace kiln::cuda
