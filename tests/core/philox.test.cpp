@@ -35,7 +35,9 @@ TEST_CASE("a stream puts block number and seed, 64 bits each, into counter and k
 
 TEST_CASE("a generator hands out adjoining parts and starts again when seeded") {
   kiln::generator g(5);
+  CHECK(g.position() == 0);
   CHECK(g.take(3).first == 0);
+  CHECK(g.position() == 3);
   const auto next = g.take(4);
   CHECK(next.first == 3);
   CHECK(next.seed == 5);

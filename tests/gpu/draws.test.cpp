@@ -83,6 +83,36 @@ TEST_CASE("draws on the device: dropout is one kernel forward and one back, whic
   check_values(dropout(x, 0.25, false), [](std::uint64_t) { return 1.0; });
 }
 
+TEST_CASE("draws on the device: each replay of a graph draws the next numbers") {
+  emulate::stand_in();
+  const on_device<float> x = zero({64});
+  on_device<float> y = zero({64}), z = zero({64});
+  manual_seed(7);
+  const auto work = [&] {
+    y += normal(x, 1.0);
+    z += rand<float, Cuda>({64});
+  };
+  const cuda::graph graph = cuda::capture(work);  // 32 blocks for the warm-up, 32 for what was recorded
+  const auto place = [](std::uint64_t times, std::uint64_t i) { return times * 128 + i; };
+  check_values(y, [&](std::uint64_t i) { return number_at(place(0, i)); });
+  graph.replay();
+  work();
+  graph.replay();
+  check_values(y, [&](std::uint64_t i) {
+    return number_at(place(0, i)) + number_at(place(2, i)) + number_at(place(3, i)) + number_at(place(4, i));
+  });
+  check_values(z, [&](std::uint64_t i) {
+    double sum = 0;
+    for (const std::uint64_t times : {0u, 2u, 3u, 4u}) sum += test::uniform(7, 0, place(times, 64 + i));
+    return sum;
+  });
+  generator own(3);
+  CHECK_THROWS_WITH_AS(cuda::capture([&] { y += normal(x, 1.0, own); }),
+                       doctest::Contains("draw from default_generator()"), device_error);
+  y = normal(x, 1.0, own);  // goes on as before
+  CHECK(y.to(Cpu{}).numel() == 64);
+}
+
 TEST_CASE("gathers on the device: one kernel with what stands around them, and their gradients") {
   const auto& device = emulate::stand_in();
   constexpr std::int64_t words = 50, width = 24, taken = 9;

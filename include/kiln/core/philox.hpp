@@ -72,6 +72,11 @@ class generator {
     seed_ = seed;
     next_ = 0;
   }
+  /// The block that comes next.
+  std::uint64_t position() {
+    const std::lock_guard lock(mutex_);
+    return next_;
+  }
   /// The next `blocks` blocks of the sequence, which nobody else gets.
   random_stream take(std::uint64_t blocks) {
     const std::lock_guard lock(mutex_);

@@ -147,9 +147,10 @@ struct random_filler<Cuda> {
     const std::int64_t n = count(t.sizes);
     const Cuda device = executor<Cuda>::device_of(*t.memory);
     const void* const to = t.data;
+    const std::uint64_t* const moved = cuda::draw_offset(device);
     cuda::launch_fixed(message("random ", static_cast<int>(kind), " ", name(t.type)),
                        [&] { return cuda::print_random(kind, t.type); }, (n + 3) / 4, 256, cuda::current_stream(device),
-                       {&to, &n, &from.seed, &from.first, &low, &range});
+                       {&to, &n, &from.seed, &from.first, &moved, &low, &range});
   }
 };
 

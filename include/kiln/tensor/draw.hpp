@@ -13,8 +13,7 @@
 namespace kiln {
 
 /// 1 with the probability that stands in p, else 0, in the type of p: torch.bernoulli. A probability above 1 counts as
-/// 1, one below 0 or not a number as 0. Evaluated twice, the expression gives the same numbers both times; so does a
-/// captured graph whenever it is replayed.
+/// 1, one below 0 or not a number as 0. Evaluated twice, the expression gives the same numbers both times.
 template <Expression P>
 auto bernoulli(const P& p, generator& from = default_generator()) {
   using T = typename P::value_type;
@@ -27,7 +26,7 @@ auto bernoulli(const P& p, generator& from = default_generator()) {
 
 /// Numbers of normal distributions with these means and standard deviations, which broadcast; one of the two may be a
 /// number: torch.normal. Gradients flow to both: that of the deviation is the number drawn. Evaluated twice, the
-/// expression gives the same numbers both times; so does a captured graph whenever it is replayed.
+/// expression gives the same numbers both times.
 template <class M, class S>
   requires Operands<M, S>
 auto normal(const M& mean, const S& deviation, generator& from = default_generator()) {

@@ -64,7 +64,8 @@ inline void run(const emulate::module& module, const kiln::cuda::source& s, cons
   auto bits = [](const void* at) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at)); };
   std::vector<std::uint64_t> shares;
   for (const void* at : scratch) shares.push_back(bits(at));
-  std::vector<std::uint64_t> values = arguments_of(s, p, job, shares, bits(fault));
+  static emulate::buffer<std::uint64_t> no_offset{0};
+  std::vector<std::uint64_t> values = arguments_of(s, p, job, shares, bits(fault), bits(no_offset.data()));
   std::vector<void*> places;
   for (std::uint64_t& value : values) places.push_back(&value);
   const emulator::kernel* const found = module.find(s.name);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/device/cuda/draw_offset.hpp>
 #include <kiln/device/cuda/fault.hpp>
 #include <kiln/device/cuda/kernels.hpp>
 #include <kiln/device/cuda/memory.hpp>
@@ -24,7 +25,7 @@ namespace detail {
 
 /// One argument of a launch: a value, or where to take it from.
 struct argument {
-  enum class origin : std::uint8_t { value, leaf, result, scratch, number } from = origin::value;
+  enum class origin : std::uint8_t { value, leaf, result, scratch, number, draw_offset } from = origin::value;
   std::int16_t index = 0;
   dtype type = dtype::int64;  ///< of a number
   std::uint64_t value = 0;    ///< or the offset in scratch memory, or from a leaf's address, in bytes
@@ -131,6 +132,8 @@ inline argument argument_for(const parameter& x, std::uint64_t value, const task
   switch (x.kind) {
     case parameter_kind::number:
       return {origin::number, x.index, x.type, 0};
+    case parameter_kind::draw_offset:
+      return {origin::draw_offset, 0, dtype::int64, 0};
     case parameter_kind::leaf:
     case parameter_kind::result:
     case parameter_kind::scratch:
@@ -230,6 +233,9 @@ inline void run_ready(const ready_task& ready, const task& job, Cuda device) {
           break;
         case argument::origin::number:
           values.push_back(number_bits(job.numbers[k], a.type));
+          break;
+        case argument::origin::draw_offset:
+          values.push_back(reinterpret_cast<std::uintptr_t>(draw_offset(device)));
           break;
       }
     }

@@ -160,6 +160,7 @@ class signature {
         message(kind == parameter_kind::divisor ? divisor() : index(), " ", name));
   }
   void fault() { add({parameter_kind::fault}, "uint32* fault_flag"); }
+  void draw_offset() { add({parameter_kind::draw_offset}, "const uint64* moved"); }
   /// Memory for the shares of result r, in the type that it is computed in.
   void scratch(int r) {
     const dtype type = compute_type(p_.stores[static_cast<std::size_t>(r)]);

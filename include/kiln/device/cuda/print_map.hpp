@@ -38,6 +38,12 @@ class walk {
       for (int d = 1; d + 1 < p_.rank; ++d) s.whole(parameter_kind::divisor, message("by", d), 0, d);
     }
     strides(s);
+    if (any_drawn()) s.draw_offset();
+  }
+  bool any_drawn() const {
+    for (int i = 0; i < t_.size; ++i)
+      if (t_[i].code == opcode::leaf && is_drawn(kind_of(t_[i]))) return true;
+    return false;
   }
   void strides(signature& s) const {
     auto of = [&](parameter_kind kind, int k, const operand_plan& x, const char* letter) {
@@ -86,7 +92,7 @@ class walk {
       const std::string_view type = storage_name(now.type),
                              numbers = kind_of(now) == leaf_kind::uniform ? "uniform_numbers" : "normal_numbers";
       out.add("const auto x", now.slot, " = drawn_at<", type, ", ", numbers, "<", type, ">>(x", now.slot, "_place, ",
-              values_.at(now.a), ", ", values_.at(now.b), ");");
+              values_.at(now.a), ", ", values_.at(now.b), ", *moved);");
     }
   }
 

@@ -10,8 +10,9 @@ namespace kiln::cuda {
 enum class random_kind : std::uint8_t { uniform, normal, integers };
 
 /// The kernel that fills n elements of this type. Its parameters: T* to, int64 n, uint64 seed, uint64 first (the number
-/// of the stream's first block), and for integers int64 low, uint64 range. Any number of blocks of 256 threads will do.
-/// Throws dtype_error for uniform or normal numbers of a type that is not floating.
+/// of the stream's first block), const uint64* moved (see draw_offset.hpp), and for integers int64 low, uint64 range.
+/// Any number of blocks of 256 threads will do. Throws dtype_error for uniform or normal numbers of a type that is not
+/// floating.
 inline source print_random(random_kind kind, dtype type) {
   if (kind != random_kind::integers && !is_floating(type))
     throw dtype_error(message("cuda: random numbers of type ", name(type),
@@ -23,10 +24,10 @@ inline source print_random(random_kind kind, dtype type) {
   const bool integers = kind == random_kind::integers;
   const std::string maker = message(what, "_numbers<", of, ">", integers ? "{low, range}" : "{}");
   return print_fixed({"random.cuh", message("random_", what, "_", of),
-                      message(of, "* __restrict__ to, int64 n, uint64 seed, uint64 first",
+                      message(of, "* __restrict__ to, int64 n, uint64 seed, uint64 first, const uint64* moved",
                               integers ? ", int64 low, uint64 range" : ""),
                       message("fill<", of, ", ", integers ? std::string("2") : message("per_block<", of, ">"),
-                              ">(to, n, seed, first, ", maker, ")"),
+                              ">(to, n, seed, first, *moved, ", maker, ")"),
                       256, message(what, " numbers of type ", name(type), " by Philox4x32-10")});
 }
 

@@ -832,9 +832,11 @@ inline constexpr int uniform_digits<bfloat16> = 8;
 template <class T>
 inline constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
 
-/// Calls make(words, numbers) for every block of the first n elements and stores what it made.
+/// Calls make(words, numbers) for every block of the first n elements and stores what it made. The stream begins
+/// `moved` blocks after `first`.
 template <class T, int PerBlock, class Make>
-__device__ inline void fill(T* to, int64 n, uint64 seed, uint64 first, Make make) {
+__device__ inline void fill(T* to, int64 n, uint64 seed, uint64 first, uint64 moved, Make make) {
+  first += moved;
   const int64 blocks = (n + PerBlock - 1) / PerBlock;
   for (int64 at = first_thread<int64>(); at < blocks; at += all_threads<int64>()) {
     vec<T, PerBlock> made;
@@ -923,8 +925,9 @@ struct drawn {
 /// Numbers that expressions address as if element 0 of the stream lay at `random_places`.
 inline constexpr uint64 random_places = 1ull << 61;
 template <class T, class Numbers>
-__device__ inline drawn<T, Numbers> drawn_at(uint64 address, int64 seed, int64 first) {
-  return {(address - random_places) / sizeof(T), uint64(seed), uint64(first)};
+__device__ inline drawn<T, Numbers> drawn_at(uint64 address, int64 seed, int64 first, uint64 moved) {
+  const uint64 place = (address - random_places) / sizeof(T), begin = uint64(first);
+  return {place, uint64(seed), begin == no_block ? no_block : begin + moved};
 }
 template <class T, class Numbers, class Index>
 __device__ inline drawn<T, Numbers> operator+(drawn<T, Numbers> from, Index way) {

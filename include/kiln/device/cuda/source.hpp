@@ -35,6 +35,7 @@ enum class parameter_kind : std::uint8_t {
   scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`
   fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero, to 2 if an
                   ///< index was outside its axis
+  draw_offset,    ///< pointer to a uint64: blocks of random numbers to pass over, see draw_offset.hpp
 };
 
 struct parameter {
@@ -87,10 +88,11 @@ inline std::int64_t parts_of(const task& job) {
 }  // namespace detail
 
 /// The values of the parameters for one task that was planned, 8 bytes each, of which a kernel reads as many as the
-/// type of the parameter has. `scratch` has a device pointer per result (those with shares), `fault` is one.
+/// type of the parameter has. `scratch` has a device pointer per result (those with shares), `fault` and `draw_offset`
+/// are one each.
 inline std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, const task& job,
-                                               const std::vector<std::uint64_t>& scratch = {},
-                                               std::uint64_t fault = 0) {
+                                               const std::vector<std::uint64_t>& scratch = {}, std::uint64_t fault = 0,
+                                               std::uint64_t draw_offset = 0) {
   std::vector<std::uint64_t> values;
   values.reserve(s.parameters.size());
   auto pointer = [](const void* at) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at)); };
@@ -144,6 +146,9 @@ inline std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, c
         break;
       case parameter_kind::fault:
         value = fault;
+        break;
+      case parameter_kind::draw_offset:
+        value = draw_offset;
         break;
     }
     values.push_back(value);

@@ -9,8 +9,8 @@
 namespace kiln {
 
 /// Each element of x is 0 with probability p, else x / (1 - p); x itself if not `training`: torch's
-/// functional.dropout. Evaluated twice, the expression drops the same elements both times; so does a captured graph
-/// whenever it is replayed. Throws value_error for a p outside [0, 1].
+/// functional.dropout. Evaluated twice, the expression drops the same elements both times. Throws value_error for a p
+/// outside [0, 1].
 template <Expression X>
 auto dropout(const X& x, double p = 0.5, bool training = true, generator& from = default_generator()) {
   using T = typename X::value_type;
