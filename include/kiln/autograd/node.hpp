@@ -7,26 +7,13 @@
 #include <array>
 #include <cstdint>
 
+#include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/saved_value.hpp>
 #include <kiln/tensor/tensor.hpp>
 
 namespace kiln {
 
 namespace detail {
-
-/// The gradient of a record, to be written or added to: `add` says which. It is made if it is not there.
-struct gradient_target {
-  ref<tensor_state> tensor;
-  bool add = false;
-  gradient_target(gradient_record& record, const device_functions& device, const storage& near)
-      : add(static_cast<bool>(record.gradient)) {
-    if (!add)
-      record.gradient = device.new_tensor(record.type, record.sizes, near);
-    else
-      ++record.gradient->memory->version;  // a graph may have been built on the gradient so far
-    tensor = record.gradient;
-  }
-};
 
 template <class E>
 struct gradient_program {

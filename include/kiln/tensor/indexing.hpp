@@ -10,6 +10,7 @@
 
 #include <kiln/core/index_job.hpp>
 #include <kiln/device/cpu/index.hpp>
+#include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/saved_value.hpp>
 #include <kiln/tensor/views.hpp>
 #include <kiln/tensor/virtual_leaf.hpp>
@@ -93,13 +94,7 @@ class index_node final : public graph_node {
     const storage& near = *gradient->memory;
     const device_functions& device = *functions_.device;
     const auto target = [&](gradient_record& record) -> tensor_state& {
-      if (!record.gradient) {
-        record.gradient = device.new_tensor(record.type, record.sizes, near);
-        device.set_zero(*record.gradient);
-      } else {
-        ++record.gradient->memory->version;
-      }
-      return *record.gradient;
+      return gradient_target(record, device, near).added(device);
     };
     if (move_ == index_move::gather) {
       tensor_state& to = target(*edges_[0]);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/views.hpp>
 
 namespace kiln {
@@ -32,16 +33,12 @@ class join_node final : public graph_node {
   void backward(const ref<tensor_state>& gradient) override {
     for (const auto& p : parts_) {
       if (!p.history || count(p.sizes) == 0) continue;
-      const bool add = static_cast<bool>(p.history->gradient);
-      if (!add)
-        p.history->gradient = add_->device->new_tensor(p.history->type, p.sizes, *gradient->memory);
-      else
-        ++p.history->gradient->memory->version;  // a graph may have been built on the gradient so far
-      tensor_state& to = *p.history->gradient;
+      const gradient_target target(*p.history, *add_->device, *gradient->memory);
+      tensor_state& to = *target.tensor;
       const std::size_t size = size_of(to.type);
       cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
                            gradient->strides, size};
-      cpu::result_view out{to.data, to.strides, size, to.type, add};
+      cpu::result_view out{to.data, to.strides, size, to.type, target.add};
       cpu::task job{.program = add_->program, .domain = p.sizes, .in = &in, .out = &out};
       add_->run(job, *to.memory);
     }

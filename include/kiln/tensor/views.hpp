@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/layout.hpp>
 #include <kiln/tensor/tensor.hpp>
 
@@ -67,20 +68,13 @@ class view_node final : public graph_node {
       base_->gradient->memory = gradient->memory;
       return;
     }
-    bool add = true;
-    if (!base_->gradient) {
-      base_->gradient = add_->device->new_tensor(base_->type, base_->sizes, *gradient->memory);
-      if (all)
-        add = false;
-      else
-        add_->device->set_zero(*base_->gradient);
-    }
+    gradient_target target(*base_, *add_->device, *gradient->memory);
+    if (!all) target.added(*add_->device);
     if (count(where_.sizes) == 0) return;
-    tensor_state& to = *base_->gradient;
-    ++to.memory->version;
+    tensor_state& to = *target.tensor;
     cpu::operand_view in{gradient->data, gradient->strides, size_of(gradient->type)};
     cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)),
-                         where_.strides, size_of(to.type), to.type, add};
+                         where_.strides, size_of(to.type), to.type, target.add};
     cpu::task job{.program = add_->program, .domain = where_.sizes, .in = &in, .out = &out};
     add_->run(job, *to.memory);
   }
