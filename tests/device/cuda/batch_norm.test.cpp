@@ -177,7 +177,10 @@ TEST_CASE("training of many elements per channel and of many channels, and a mea
     CHECK(mean.distance(wanted.mean) <= 1e-5);
     CHECK(inverse.distance(wanted.inverse) <= 1e-4);
     CHECK(dx.distance(by_x) <= 2e-4);
-    CHECK(dw.distance(by_w) <= 2e-3);
+    // The mean of some 50 is kept in float, half a unit of 4e-6 off; each element's dy carries that into the sum.
+    double moved = 0;
+    for (std::size_t c = 0; c < channels; ++c) moved = std::max(moved, std::abs(by_b[c] * wanted.inverse[c]));
+    CHECK(dw.distance(by_w) <= 2e-3 + 4e-6 * moved);
     CHECK(db.distance(by_b) <= 1e-4);
   }
 }
