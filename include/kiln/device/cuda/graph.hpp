@@ -52,6 +52,7 @@ class graph {
     if (draws_.offset) {
       const std::uint64_t offset = default_generator().take(draws_.blocks).first - draws_.first;
       copy_to_device(draws_.offset->data, &offset, sizeof(offset), where);
+      record_use(*draws_.offset, where);
     }
     check(driver().graph_launch(ready_, where.handle()), "graph.replay");
   }
@@ -137,12 +138,13 @@ graph capture(Work&& work, Cuda device = {}, int warm_ups = 1) {
   const ref<detail::memory_pool> pool = detail::device_memory::new_pool(device);
   hold_back(own, before);
   const detail::joined_streams joined{before, own};
+  graph_draws draws{new_storage(sizeof(std::uint64_t), before), 0, 0};
   const stream_scope stream_here(own);
   const detail::pool_scope pool_here(pool);
   for (int i = 0; i < warm_ups; ++i) work();
   const device_scope scope(device);
   graph_exec_handle ready = nullptr;
-  graph_draws draws{new_storage(sizeof(std::uint64_t), own), default_generator().position(), 0};
+  draws.first = default_generator().position();
   {
     const detail::draws_scope drawing(draws.offset);
     detail::capture_scope recording(own);
