@@ -48,6 +48,9 @@ void exponent(lacking);
 void mantissa(lacking);
 
 #if defined(__SSE2__)
+// Without optimisation the compiler has intrinsics as macros, whose casts of masks warn here.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 // The 512-bit forms are the masked ones with every lane on: the same instructions, without the uninitialised source
 // operand that GCC 12 warns about in its own header.
 // clang-format off
@@ -124,6 +127,7 @@ inline __m512  mantissa(__m512 a) { return _mm512_maskz_getmant_ps(0xffff, a, _M
 inline __m512d mantissa(__m512d a) { return _mm512_maskz_getmant_pd(0xff, a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
 #endif
 // clang-format on
+#pragma GCC diagnostic pop
 #else
 template <class Native, class F, class... More>
 Native by_lane(F f, Native a, More... more) {
