@@ -167,7 +167,7 @@ struct flattener {
                     .type = dtype_of<typename T::value_type>,
                     .slot = shared.leaf[static_cast<std::size_t>(leaves++)],
                     .literal = static_cast<std::uint64_t>(kind_of_leaf<T>)};
-    if constexpr (numbers_of_leaf < T >> 0) {
+    if constexpr (numbers_of_leaf<T> != 0) {
       now.a = static_cast<std::int16_t>(number(dtype::int64));
       now.b = static_cast<std::int16_t>(number(dtype::int64));
     }

@@ -50,7 +50,7 @@ class slot_names {
   }
   template <Leaf X>
   void visit(const X& x) {
-    if constexpr (numbers_of_leaf < X >> 0) {
+    if constexpr (numbers_of_leaf<X> != 0) {
       names_.leaves.push_back(kind_of_leaf<X> == leaf_kind::uniform ? "rand()" : "randn()");
       for (const std::uint64_t word : {x.stream().seed, x.stream().first})
         names_.numbers.push_back(std::to_string(word));

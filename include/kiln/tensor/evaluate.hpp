@@ -205,7 +205,7 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   template <Leaf X>
   void add(const X& x) {
     leaf[static_cast<std::size_t>(leaves_++)] = x.state().get();
-    if constexpr (numbers_of_leaf < X >> 0) {
+    if constexpr (numbers_of_leaf<X> != 0) {
       add_number(x.stream().seed);
       add_number(x.stream().first);
     }
