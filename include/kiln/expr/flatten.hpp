@@ -30,9 +30,7 @@ constexpr std::uint64_t type_number(std::uint64_t name, dtype type, std::initial
   }
   return h;
 }
-}  // namespace detail
 
-namespace detail {
 /// What a leaf type stands for on a tape: it may say so.
 template <class X>
 inline constexpr leaf_kind kind_of_leaf = leaf_kind::element;

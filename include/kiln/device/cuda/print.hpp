@@ -198,10 +198,10 @@ class signature {
 /// Skeletons with functions that not every kernel needs, and that take a while to compile.
 struct rare_functions {
   std::string_view skeleton;
-  std::array<std::string_view, 3> names;
+  std::array<std::string_view, 3> names;  ///< some may be empty
 };
 inline constexpr std::array<rare_functions, 2> all_rare_functions{
-    {{"gamma", {"lgamma(", "digamma(", "polygamma("}}, {"random", {"drawn_at<", "drawn_at<", "drawn_at<"}}}};
+    {{"gamma", {"lgamma(", "digamma(", "polygamma("}}, {"random", {"drawn_at<"}}}};
 
 /// Comment, includes and namespace around kernels, whose text refers to its name as `@name`.
 inline void finish(source& out, const tape_view& t, const plan& p, std::string_view body, std::string_view skeleton) {
@@ -220,7 +220,7 @@ inline void finish(source& out, const tape_view& t, const plan& p, std::string_v
   head += message("#include <kernels/", skeleton, ".cuh>\n");
   for (const rare_functions& rare : all_rare_functions)
     if (std::any_of(rare.names.begin(), rare.names.end(),
-                    [&](std::string_view name) { return body.find(name) != std::string_view::npos; }))
+                    [&](std::string_view name) { return !name.empty() && body.find(name) != std::string_view::npos; }))
       head += message("#include <kernels/", rare.skeleton, ".cuh>\n");
   head += "\nnamespace kiln::kernels {\n\n";
   out.text = head;

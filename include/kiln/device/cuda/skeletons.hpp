@@ -508,8 +508,10 @@ __device__ inline T shift_right(T a, T by) {
 /// A zero divisor is reported through `fault`, which the host turns into an error; the value is then 0.
 template <class T>
 __device__ inline T fmod(T a, T b, uint32& fault) {
-  if (b == T(0)) fault = 1;
-  if (b == T(0)) return T(0);
+  if (b == T(0)) {
+    fault = 1;
+    return T(0);
+  }
   if (is_signed<T> && b == T(-1)) return T(0);  // the quotient of the smallest integer would overflow
   return T(a % b);
 }
