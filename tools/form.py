@@ -3,7 +3,8 @@
 """Checks the outer form of headers and sources: tools/form.py PROJECT
 
 Every C++ file starts with its licence line and stays within 120 columns. Headers say `#pragma once`, define no macro but
-KILN_VERSION_*, and have no `using namespace` outside a function. A header of more than 400 lines is named, not refused.
+KILN_VERSION_* and KILN_INLINE, and have no `using namespace` outside a function. What uses vectors stands in the
+namespace named after the instruction set. A header of more than 400 lines is named, not refused.
 Prints one line per breach and exits 1 if there is any.
 """
 import re
@@ -12,7 +13,8 @@ from pathlib import Path
 
 licence = "// SPDX-License-Identifier: BSL-1.0"
 folders = ("include", "tests", "examples", "benchmarks")
-macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?!KILN_VERSION_(?:MAJOR|MINOR|PATCH)\b)(\w+)")
+macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?!KILN_(?:VERSION_(?:MAJOR|MINOR|PATCH|ISA)|INLINE)\b)(\w+)")
+vectors = re.compile(r"\b(?:lanes<|vector_bytes\b|vector_size\b|_mm\d*_|__m(?:128|256|512))")
 # At the start of a line or one scope in: a namespace, not the body of a function, is what users would inherit.
 using = re.compile(r"^\s{0,1}using\s+namespace\b")
 
@@ -28,9 +30,12 @@ def check_file(file, name):
             yield f"{name}:{number}: {len(line)} columns, more than 120"
         if name.startswith("include/"):
             if found := macro.match(line):
-                yield f"{name}:{number}: defines the macro {found[1]}; headers define none but KILN_VERSION_*"
+                yield f"{name}:{number}: defines the macro {found[1]}; headers define none but KILN_VERSION_* and KILN_INLINE"
             if using.match(line):
                 yield f"{name}:{number}: `using namespace` in a header reaches every user"
+    text = "\n".join(line.split("//")[0] for line in lines)
+    if name.startswith("include/") and vectors.search(text) and "KILN_VERSION_ISA" not in text:
+        yield f"{name}:1: uses vectors outside the inline namespace KILN_VERSION_ISA: units compiled with other flags clash"
     if name.startswith("include/") and "#pragma once" not in lines:
         yield f"{name}:1: `#pragma once` is missing"
 

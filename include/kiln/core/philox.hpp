@@ -58,6 +58,16 @@ inline constexpr std::uint64_t random_places = std::uint64_t{1} << 61;
 /// As the first block of a stream: nothing is drawn, all numbers are 0.
 inline constexpr std::uint64_t no_block = ~std::uint64_t{0};
 
+/// Words of the stream that one number of T takes.
+template <class T>
+inline constexpr int words_of = sizeof(T) == 8 ? 2 : 1;
+
+/// The integer floor(bits * range / 2^64): uniform below `range` but for parts in 2^64 / range.
+constexpr std::uint64_t scaled_to(std::uint64_t bits, std::uint64_t range) {
+  __extension__ using wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<wide>(bits) * range >> 64);
+}
+
 /// Gives each that asks its own part of one sequence. May be used by several threads; which of them comes first is then
 /// up to them.
 class generator {

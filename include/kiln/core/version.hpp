@@ -7,6 +7,14 @@
 #define KILN_VERSION_MINOR 1
 #define KILN_VERSION_PATCH 0
 
+// What goes before a definition that is no template: `inline` where the headers are all there is; nothing where the
+// library kiln::compiled holds the one definition and other files see a declaration.
+#ifdef KILN_COMPILED
+#define KILN_INLINE
+#else
+#define KILN_INLINE inline
+#endif
+
 namespace kiln {
 
 /// The version as three numbers that compare by name: major, then minor, then patch.

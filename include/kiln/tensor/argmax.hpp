@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <kiln/device/cpu/drivers.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/tensor/creation.hpp>
 #include <kiln/tensor/views.hpp>
@@ -14,65 +15,6 @@
 namespace kiln {
 
 namespace detail {
-
-template <bool Largest, class V>
-[[gnu::always_inline]] inline auto beats(V a, V b) {
-  if constexpr (Largest)
-    return a > b;
-  else
-    return a < b;
-}
-
-/// Index of the first of the best elements among n > 0; a nan is better than all else.
-template <bool Largest, class S>
-std::int64_t best_index(const S* p, std::int64_t n) {
-  using C = compute_t<S>;
-  constexpr int N = cpu::vector_bytes / static_cast<int>(sizeof(C));
-  using V = cpu::lanes<C, N>;
-  if (n < 2 * N) {
-    std::int64_t at = 0;
-    for (std::int64_t i = 1; i < n; ++i) {
-      const C v = static_cast<C>(p[i]), best = static_cast<C>(p[at]);
-      if (beats<Largest>(v, best) || (v != v && best == best)) at = i;
-    }
-    return at;
-  }
-  // Blocks that stay in first-level cache: which one holds the best element is found first, then its place in there.
-  constexpr std::int64_t block = 4096;
-  const auto vector_at = [=](std::int64_t i) {
-    return n - i >= N ? cpu::load<N>(p + i) : cpu::load_partial<N>(p + i, static_cast<int>(n - i));
-  };
-  std::int64_t start = 0;
-  C best{};
-  bool ordered = true;
-  for (std::int64_t b = 0; b < n && ordered; b += block) {
-    V high = vector_at(b);
-    auto without_nan = high == high;
-    for (std::int64_t i = b + N; i < std::min(b + block, n); i += N) {
-      const V v = vector_at(i);
-      without_nan = without_nan & (v == v);
-      high = cpu::where(beats<Largest>(v, high), v, high);
-    }
-    const auto each = cpu::to_array(high);
-    C here = each[0];
-    for (const C v : each) here = beats<Largest>(v, here) ? v : here;
-    ordered = cpu::all(without_nan);
-    if (b == 0 || !ordered || beats<Largest>(here, best)) {
-      best = here;
-      start = b;
-    }
-  }
-  for (std::int64_t i = start;; i += N) {
-    const V v = vector_at(i);
-    if (!cpu::any(ordered ? v == V(best) : v != v)) continue;
-    const auto each = cpu::to_array(v);
-    std::int64_t k = 0;
-    while (ordered ? each[static_cast<std::size_t>(k)] != best
-                   : each[static_cast<std::size_t>(k)] == each[static_cast<std::size_t>(k)])
-      ++k;
-    return i + k;
-  }
-}
 
 // As an expression, on devices whose elements the program cannot read: the first of the positions that hold the best
 // element. One kernel, since both reductions go along one axis.
@@ -133,7 +75,8 @@ Tensor<std::int64_t, typename X::device_type> best_positions(const X& x, const a
       const T* from = values.data();
       cpu::parallel_for(result.numel(), std::max<std::int64_t>(32768 / n, 1),
                         [=](std::int64_t begin, std::int64_t end) {
-                          for (std::int64_t i = begin; i < end; ++i) to[i] = best_index<Largest>(from + i * n, n);
+                          for (std::int64_t i = begin; i < end; ++i)
+                            to[i] = cpu::drivers::best_index<Largest>(from + i * n, n);
                         });
       return result;
     }

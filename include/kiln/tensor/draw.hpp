@@ -36,7 +36,7 @@ auto normal(const M& mean, const S& deviation, generator& from = default_generat
   const auto both = mean + deviation;  // not computed: it has the shape and the device
   const dims sizes = shape_of(both);
   const detail::drawn<C, typename decltype(both)::device_type, leaf_kind::normal> numbers(
-      sizes, detail::device_of(both), detail::take_words(from, count(sizes), cpu::words_of<C>));
+      sizes, detail::device_of(both), detail::take_words(from, count(sizes), words_of<C>));
   return detail::converted<T>(mean + deviation * numbers);
 }
 

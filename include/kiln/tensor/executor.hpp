@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include <kiln/device/cpu/reduce.hpp>
+#include <kiln/device/cpu/drivers.hpp>
+#include <kiln/device/cpu/program.hpp>
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/state.hpp>
 
@@ -72,13 +73,16 @@ struct executor<Cpu> {
   }
   template <class Program>
   static void run(cpu::task& job, const storage&) {
-    cpu::run<Program>(job);
+    if constexpr (cpu::compiler<Program>::program.reductions == 0)
+      cpu::drivers::run_map(job);
+    else
+      cpu::drivers::run_rows(job);
   }
-  /// See detail::multiply.
+  /// See cpu::multiply.
   template <class T>
   static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
                        const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
-    detail::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
   }
 };
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <kiln/core/index_job.hpp>
-#include <kiln/device/cpu/index.hpp>
+#include <kiln/device/cpu/drivers.hpp>
 #include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/saved_value.hpp>
 #include <kiln/tensor/views.hpp>
@@ -26,7 +26,7 @@ template <>
 struct indexer<Cpu> {
   template <Element T>
   static void run(const index_job& job, const storage&) {
-    cpu::run_index<T>(job);
+    cpu::drivers::run_index<T>(job);
   }
 };
 

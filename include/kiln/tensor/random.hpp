@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <kiln/core/philox.hpp>
-#include <kiln/device/cpu/random.hpp>
+#include <kiln/device/cpu/drivers.hpp>
 #include <kiln/expr/shape.hpp>
 #include <kiln/tensor/creation.hpp>
 
@@ -21,15 +21,15 @@ template <>
 struct random_filler<Cpu> {
   template <Element T>
   static void uniform(const tensor_state& t, const random_stream& from) {
-    cpu::fill_uniform(static_cast<T*>(t.data), count(t.sizes), from);
+    cpu::drivers::fill_uniform(static_cast<T*>(t.data), count(t.sizes), from);
   }
   template <Element T>
   static void normal(const tensor_state& t, const random_stream& from) {
-    cpu::fill_normal(static_cast<T*>(t.data), count(t.sizes), from);
+    cpu::drivers::fill_normal(static_cast<T*>(t.data), count(t.sizes), from);
   }
   template <Element T>
   static void integers(const tensor_state& t, const random_stream& from, std::int64_t low, std::uint64_t range) {
-    cpu::fill_integers(static_cast<T*>(t.data), count(t.sizes), from, low, range);
+    cpu::drivers::fill_integers(static_cast<T*>(t.data), count(t.sizes), from, low, range);
   }
 };
 
@@ -45,7 +45,7 @@ template <Element T = float, class Device = Cpu>
 Tensor<T, Device> rand(const dims& sizes, generator& from = default_generator(), Device where = {}) {
   static_assert(is_floating(dtype_of<T>), "kiln: rand makes floating numbers: use randint for integers and bool");
   auto result = empty<T, Device>(sizes, where);
-  const random_stream words = detail::take_words(from, result.numel(), cpu::words_of<T>);
+  const random_stream words = detail::take_words(from, result.numel(), words_of<T>);
   detail::random_filler<Device>::template uniform<T>(*result.state(), words);
   return result;
 }
@@ -54,7 +54,7 @@ template <Element T = float, class Device = Cpu>
 Tensor<T, Device> randn(const dims& sizes, generator& from = default_generator(), Device where = {}) {
   static_assert(is_floating(dtype_of<T>), "kiln: randn makes floating numbers: name a floating type");
   auto result = empty<T, Device>(sizes, where);
-  const random_stream words = detail::take_words(from, result.numel(), cpu::words_of<T>);
+  const random_stream words = detail::take_words(from, result.numel(), words_of<T>);
   detail::random_filler<Device>::template normal<T>(*result.state(), words);
   return result;
 }
@@ -92,7 +92,7 @@ Tensor<std::int64_t, Device> randperm(std::int64_t n, generator& from = default_
   const random_stream stream = detail::take_words(from, n, 2);
   std::int64_t* at = result.data();
   for (std::int64_t i = n - 1; i > 0; --i)
-    std::swap(at[i], at[cpu::scaled_to(stream.bits(static_cast<std::uint64_t>(i)), static_cast<std::uint64_t>(i) + 1)]);
+    std::swap(at[i], at[scaled_to(stream.bits(static_cast<std::uint64_t>(i)), static_cast<std::uint64_t>(i) + 1)]);
   return result.to(where);
 }
 

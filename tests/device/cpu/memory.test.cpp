@@ -52,12 +52,12 @@ const late_free freed_at_exit;
 
 TEST_CASE("memory: size classes cover every size and waste at most a quarter") {
   std::size_t before = 0;
-  for (std::size_t index = 0; index < cpu::detail::class_count; ++index) {
-    const std::size_t size = cpu::detail::class_size(index);
+  for (std::size_t index = 0; index < cpu::process::class_count; ++index) {
+    const std::size_t size = cpu::process::class_size(index);
     CHECK(size > before);
     CHECK(size % 64 == 0);
-    CHECK(cpu::detail::class_of(size) == index);
-    CHECK(cpu::detail::class_of(before + 1) == index);
+    CHECK(cpu::process::class_of(size) == index);
+    CHECK(cpu::process::class_of(before + 1) == index);
     if (size > 256) CHECK(4 * (size - (before + 1)) <= before + 1);
     before = size;
   }
@@ -186,7 +186,7 @@ TEST_CASE("memory: what the system cannot give is an error that names the bytes"
   CHECK_THROWS_WITH_AS(cpu::allocate(std::numeric_limits<std::size_t>::max()),
                        "allocate: 18446744073709551615 bytes are more than any machine has; use smaller tensors",
                        memory_error);
-  if constexpr (!cpu::detail::address_sanitizer) {  // the sanitizer ends the program at such a request
+  if constexpr (!cpu::process::address_sanitizer) {  // the sanitizer ends the program at such a request
     CHECK_THROWS_AS(cpu::allocate(std::size_t{1} << 60), memory_error);
     void* after = cpu::allocate(100);
     CHECK(after != nullptr);

@@ -140,12 +140,12 @@ TEST_CASE("num_threads: the environment's KILN_NUM_THREADS is the default, and n
   const char* const before = std::getenv("KILN_NUM_THREADS");
   const std::string kept = before != nullptr ? before : "";
   ::setenv("KILN_NUM_THREADS", "5", 1);
-  CHECK(cpu::detail::default_threads() == 5);
+  CHECK(cpu::process::default_threads() == 5);
   for (const char* text : {"abc", "0", "-1", "2x", "99999999999999"}) {
     ::setenv("KILN_NUM_THREADS", text, 1);
-    CHECK_THROWS_AS(cpu::detail::default_threads(), value_error);
+    CHECK_THROWS_AS(cpu::process::default_threads(), value_error);
   }
   ::unsetenv("KILN_NUM_THREADS");
-  CHECK(cpu::detail::default_threads() >= 1);
+  CHECK(cpu::process::default_threads() >= 1);
   if (before != nullptr) ::setenv("KILN_NUM_THREADS", kept.c_str(), 1);
 }

@@ -11,12 +11,13 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/device/cpu/gemm_blocks.hpp>
+#include <kiln/device/cpu/isa.hpp>
 
 #if defined(KILN_ONEDNN) && !defined(KILN_CBLAS)
 #include <dnnl.h>
 #endif
 
-namespace kiln::cpu::detail {
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 /// Whether the build names a library for products of this element type.
 #if defined(KILN_CBLAS)
@@ -118,4 +119,4 @@ bool gemm_by_blas([[maybe_unused]] const gemm_problem<S>& p) {
   return false;
 }
 
-}  // namespace kiln::cpu::detail
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

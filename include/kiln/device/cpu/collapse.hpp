@@ -3,9 +3,10 @@
 // with one axis, and the inner loop runs over all of it.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/task.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -67,4 +68,4 @@ inline void order_by_result(task& job) {
       detail::swap_axes(job, j - 1, j);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -8,10 +8,11 @@
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/device/cpu/gemm_blocks.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// n elements to read as compute_t<T>; null stays null.
 template <class T>
@@ -76,4 +77,4 @@ class compute_result {
   detail::gemm_scratch<C> room_;
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

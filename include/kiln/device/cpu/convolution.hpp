@@ -9,9 +9,10 @@
 #include <kiln/core/dims.hpp>
 #include <kiln/device/cpu/gemm.hpp>
 #include <kiln/device/cpu/im2col.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -194,4 +195,4 @@ void convolve_backward_bias(const convolution_sizes& s, const T* dy, T* db, bool
   });
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -9,19 +9,12 @@
 #include <cstring>
 
 #include <kiln/core/philox.hpp>
+#include <kiln/device/cpu/compiled.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/random.hpp>
 #include <kiln/tape/instruction.hpp>
 
-namespace kiln::cpu {
-
-/// A slot whose elements are drawn: what, and which numbers hold the seed and the first block of the stream.
-struct draw_slot {
-  std::int16_t slot = -1, seed = -1, first = -1;
-  std::size_t size = 0;  ///< bytes of a number
-  /// Writes the numbers at `position` of the stream and so on, each `stride` positions after the one before.
-  void (*fill)(const random_stream& stream, std::uint64_t position, std::int64_t stride, std::int64_t n,
-               void* to) = nullptr;
-};
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -95,4 +88,4 @@ inline void stage_draws(const draw_slot& from, const std::uint64_t* scalars, voi
 }
 
 }  // namespace detail
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

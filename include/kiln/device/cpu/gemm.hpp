@@ -13,9 +13,10 @@
 #include <kiln/device/cpu/blas.hpp>
 #include <kiln/device/cpu/gemm_blocks.hpp>
 #include <kiln/device/cpu/gemm_row.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Elements of a matrix: (i, j) stands at data[i * row_stride + j * column_stride].
 template <class T>
@@ -188,4 +189,4 @@ void batched_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64
   });
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -13,10 +13,11 @@
 
 #include <kiln/core/half.hpp>
 #include <kiln/device/cpu/gemm_kernel.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/memory.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu::detail {
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 // Unsigned, so that sums which do not fit wrap around.
 template <class S>
@@ -99,7 +100,7 @@ class gemm_blocks {
       : p(cost(problem.transposed()) < cost(problem) ? problem.transposed() : problem),
         // Tiles of two thirds waste less where the rows divide by them, and reach the same speed.
         rows(p.m % gemm_rows != 0 && p.m % (2 * gemm_row_step) == 0 && p.m < task_rows ? 2 * gemm_row_step : gemm_rows),
-        threads(place.inside ? 1 : num_threads()),
+        threads(process::place.inside ? 1 : num_threads()),
         a_direct(direct_a(p)),
         b_direct(direct_b(p)) {}
 
@@ -301,4 +302,4 @@ class gemm_blocks {
   std::int32_t* stamps = nullptr;  // of each panel of each thread: the block it was packed for
 };
 
-}  // namespace kiln::cpu::detail
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

@@ -11,7 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace kiln::cpu::detail {
+#include <kiln/device/cpu/isa.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 // 32 registers hold a tile of 12 x 2 vectors with its operands, 16 registers one of 6 x 2.
 #if defined(__AVX512F__)
@@ -212,4 +214,4 @@ template <int Rows, int Vectors, bool Packed, class T, class S>
   store_tile(values, width, c);
 }
 
-}  // namespace kiln::cpu::detail
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

@@ -9,8 +9,9 @@
 #include <utility>
 
 #include <kiln/device/cpu/gemm_blocks.hpp>
+#include <kiln/device/cpu/isa.hpp>
 
-namespace kiln::cpu::detail {
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 // The sum of all lanes, in every lane: the halves swapped and added, then the quarters, and so on.
 template <int D, class V, int... E>
@@ -119,4 +120,4 @@ void gemm_row(const gemm_problem<T>& p) {
   });
 }
 
-}  // namespace kiln::cpu::detail
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

@@ -8,9 +8,10 @@
 #include <cstring>
 
 #include <kiln/core/window.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -88,4 +89,4 @@ void col2im(const convolution_sizes& s, const T* from, std::int64_t channels, in
       });
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -8,9 +8,10 @@
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/index_job.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -112,4 +113,4 @@ void run_index(const index_job& job) {
     detail::run_index_as<T, std::int32_t>(job);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

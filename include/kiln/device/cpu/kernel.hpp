@@ -10,11 +10,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/kernel_layout.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 #include <kiln/device/cpu/strip.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -449,4 +450,4 @@ class kernel {
   static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/width.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tape/roles.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Facts about a Program (a type with `tape`, `row_root`, `stores`) that all its kernels share.
 template <class Program>
@@ -45,4 +46,4 @@ struct layout {
   }();
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

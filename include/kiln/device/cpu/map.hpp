@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/threads.hpp>
 #include <kiln/device/cpu/tiles.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -96,4 +97,4 @@ inline void run_map(task& job) {
   sums.deliver();
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -42,7 +42,7 @@ struct memory_statistics {
   std::uint64_t system_requests = 0;  ///< those that had to ask the system
 };
 
-namespace detail {
+namespace process {
 
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool address_sanitizer = true;
@@ -292,38 +292,38 @@ inline void mark_handed_out(void* block, std::size_t bytes, std::size_t size) {
   if (const int byte = fill_byte.load(std::memory_order_relaxed); byte >= 0) std::memset(block, byte, bytes);
 }
 
-}  // namespace detail
+}  // namespace process
 
 /// A block of at least `bytes` bytes, aligned to 64 (to 2 MiB, and advised to huge pages, from 2 MiB on). Its content
 /// is whatever was there. Zero bytes are legal and give a block that must be freed like any other.
 /// Throws memory_error when the system has no memory, after the cache was emptied.
 inline void* allocate(std::size_t bytes) {
-  if (bytes > detail::largest_block) {
+  if (bytes > process::largest_block) {
     throw memory_error(message("allocate: ", bytes, " bytes are more than any machine has; use smaller tensors"));
   }
-  const std::size_t index = detail::class_of(bytes), size = detail::class_size(index);
-  detail::thread_cache* cache = detail::find_thread_cache();
+  const std::size_t index = process::class_of(bytes), size = process::class_size(index);
+  process::thread_cache* cache = process::find_thread_cache();
   void* block = nullptr;
-  if (index >= detail::cached_classes || cache == nullptr) {
-    block = detail::shared_allocate(index, bytes, cache);
+  if (index >= process::cached_classes || cache == nullptr) {
+    block = process::shared_allocate(index, bytes, cache);
   } else {
     auto& [count, blocks] = cache->stacks[index];
     block = count > 0 ? blocks[--count] : cache->refill(index, bytes);
     cache->counts.allocated(size);
   }
-  detail::mark_handed_out(block, bytes, size);
+  process::mark_handed_out(block, bytes, size);
   return block;
 }
 
 /// Gives a block of allocate() back; `bytes` must be what was asked for. Any thread may do so. Null is ignored.
 inline void deallocate(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return;
-  const std::size_t index = detail::class_of(bytes), size = detail::class_size(index);
-  detail::thread_cache* cache = detail::find_thread_cache();
-  if constexpr (detail::address_sanitizer) __asan_poison_memory_region(block, size);
-  if (index >= detail::cached_classes || cache == nullptr) return detail::shared_deallocate(block, index, cache);
+  const std::size_t index = process::class_of(bytes), size = process::class_size(index);
+  process::thread_cache* cache = process::find_thread_cache();
+  if constexpr (process::address_sanitizer) __asan_poison_memory_region(block, size);
+  if (index >= process::cached_classes || cache == nullptr) return process::shared_deallocate(block, index, cache);
   auto& [count, blocks] = cache->stacks[index];
-  const auto capacity = static_cast<std::uint32_t>(detail::thread_capacity(index));
+  const auto capacity = static_cast<std::uint32_t>(process::thread_capacity(index));
   if (count >= capacity) cache->give_back(index, capacity / 2);
   blocks[count++] = block;
   cache->counts.freed(size);
@@ -331,11 +331,11 @@ inline void deallocate(void* block, std::size_t bytes) noexcept {
 
 /// Numbers of the moment, over all threads.
 inline memory_statistics memory_stats() {
-  auto& pool = detail::shared_cache::instance();
+  auto& pool = process::shared_cache::instance();
   const std::lock_guard lock(pool.mutex);
   std::int64_t in_use = pool.counts.in_use.load();
   std::uint64_t allocations = pool.counts.allocations.load();
-  for (const detail::thread_cache* cache : pool.threads) {
+  for (const process::thread_cache* cache : pool.threads) {
     in_use += cache->counts.in_use.load();
     allocations += cache->counts.allocations.load();
   }
@@ -352,10 +352,10 @@ inline memory_statistics memory_stats() {
 
 /// Returns all cached blocks to the system, except the few small ones that other threads keep for themselves.
 inline void empty_cache() {
-  auto* cache = detail::find_thread_cache();
-  auto& pool = detail::shared_cache::instance();
+  auto* cache = process::find_thread_cache();
+  auto& pool = process::shared_cache::instance();
   const std::lock_guard lock(pool.mutex);
-  for (std::size_t index = 0; cache != nullptr && index < detail::cached_classes; ++index) {
+  for (std::size_t index = 0; cache != nullptr && index < process::cached_classes; ++index) {
     cache->give_back(pool, index, 0);
   }
   pool.empty();
@@ -364,7 +364,7 @@ inline void empty_cache() {
 /// How many bytes the shared level may keep for reuse; a quarter of the machine's memory unless set. Zero keeps
 /// nothing but the small blocks (at most 64 KiB each, 4 MiB together) that each thread has at hand.
 inline void set_cache_limit(std::size_t bytes) {
-  auto& pool = detail::shared_cache::instance();
+  auto& pool = process::shared_cache::instance();
   const std::lock_guard lock(pool.mutex);
   pool.limit = bytes;
   if (pool.cached > bytes) pool.empty();
@@ -374,7 +374,7 @@ inline void set_cache_limit(std::size_t bytes) {
 /// shows: 255 makes floating-point values NaN. A negative value, the default, turns it off.
 inline void set_memory_fill(int byte) {
   if (byte > 255) throw value_error(message("set_memory_fill: ", byte, " is no byte; use 0 to 255, or -1 for none"));
-  detail::fill_byte.store(byte, std::memory_order_relaxed);
+  process::fill_byte.store(byte, std::memory_order_relaxed);
 }
 
 }  // namespace kiln::cpu

@@ -12,10 +12,11 @@
 #include <kiln/core/window.hpp>
 #include <kiln/device/cpu/gemm_blocks.hpp>
 #include <kiln/device/cpu/im2col.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -191,4 +192,4 @@ void average_pool_backward(const pooling_sizes& s, const average_divisor& diviso
   });
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

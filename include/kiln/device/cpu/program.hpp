@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A tape with its kernels, as plain data: what the drivers take, so that they are ordinary functions. The compiled
-// executor fills it with the kernels of kernel.hpp.
+// The compiled executor: makes of a Program, a tape known at compile time, the plain data that drivers take, with the
+// kernels of kernel.hpp.
 #pragma once
 
 #include <algorithm>
@@ -8,59 +8,12 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/device/cpu/compiled.hpp>
 #include <kiln/device/cpu/draws.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/kernel.hpp>
 
-namespace kiln::cpu {
-
-/// More leaves than this in one kernel would not fit the registers anyway.
-inline constexpr int max_slots = 64;
-
-/// How a reduction is folded across rows, element by element: for reducing over an axis that is not the fastest.
-struct vertical_fold {
-  void (*reset)(void* partial, std::int64_t n) = nullptr;
-  /// Folds `rows` rows of values, `stride` elements apart, into the partial row.
-  void (*add)(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) = nullptr;
-  void (*clear)(std::uint64_t* total, std::int64_t n) = nullptr;
-  void (*flush)(std::uint64_t* total, void* partial, std::int64_t n) = nullptr;  ///< into double or int64, and reset
-  void (*finish)(void* values, const std::uint64_t* total, std::int64_t n) = nullptr;
-};
-
-struct reduction_facts {
-  dtype type = dtype::float32;  ///< what it is computed in
-  std::uint64_t identity = 0;   ///< a double or int64, as bits
-  bool has_identity = true;
-  const char* name = "";
-  int operand_slot = -1;  ///< the leaf that is reduced as it is, or -1
-  vertical_fold vertical;
-};
-
-struct pass_kernel {
-  void (*run)(const strip&) = nullptr;
-  void (*join)(std::uint64_t*, const std::uint64_t*) = nullptr;
-};
-
-struct compiled {
-  tape_view tape;
-  int slots = 0, results = 0, reductions = 0, passes = 0, kept = 0;
-  std::int64_t pass_length = 4096;  ///< longest strip that a pass sums in the element type; strips are joined in double
-  bool row_root = false;
-  int cost = 1;  ///< rough work per element, in cheap operations
-  int draw_count = 0;
-  const draw_slot* draws = nullptr;  ///< the slots whose elements are drawn, not read
-  constexpr const draw_slot* draws_of(int slot) const {
-    for (int d = 0; d < draw_count; ++d)
-      if (draws[d].slot == slot) return &draws[d];
-    return nullptr;
-  }
-  const dtype* stores = nullptr;  ///< per result: the type it is stored as
-  const reduction_facts* reduced = nullptr;
-  const dtype* kept_types = nullptr;
-  void (*map)(const strip&) = nullptr;
-  const pass_kernel* pass = nullptr;  ///< `passes` of them
-  void (*rows)(const strip&) = nullptr;
-  void (*operands)(const strip&) = nullptr;  ///< row_root with one pass only
-};
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -220,4 +173,4 @@ class compiler {
   static constexpr compiled program = make();
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -10,10 +10,11 @@
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/philox.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -113,10 +114,6 @@ inline constexpr int uniform_bits = sizeof(T) == 8 ? 53 : std::numeric_limits<T>
 
 }  // namespace detail
 
-/// Words of the stream that one number of T takes.
-template <class T>
-inline constexpr int words_of = sizeof(T) == 8 ? 2 : 1;
-
 namespace detail {
 
 /// `count` uniform numbers from the words of a stream.
@@ -178,12 +175,6 @@ void fill_normal(T* to, std::int64_t n, const random_stream& stream) {
   });
 }
 
-/// The integer floor(bits * range / 2^64): uniform below `range` but for parts in 2^64 / range.
-constexpr std::uint64_t scaled_to(std::uint64_t bits, std::uint64_t range) {
-  __extension__ using wide = unsigned __int128;
-  return static_cast<std::uint64_t>(static_cast<wide>(bits) * range >> 64);
-}
-
 /// Integers low, low + 1, ... low + range - 1, each as likely as the others.
 template <class T>
 void fill_integers(T* to, std::int64_t n, const random_stream& stream, std::int64_t low, std::uint64_t range) {
@@ -196,4 +187,4 @@ void fill_integers(T* to, std::int64_t n, const random_stream& stream, std::int6
   });
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -7,9 +7,10 @@
 #include <array>
 #include <cstdint>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/rows.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -286,13 +287,4 @@ inline void run_rows(task& job) {
   sums.deliver();
 }
 
-/// Runs the task of a program whose type is known: only what can be needed is compiled.
-template <class Program>
-void run(task& job) {
-  if constexpr (compiler<Program>::program.reductions == 0)
-    run_map(job);
-  else
-    run_rows(job);
-}
-
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -10,9 +10,10 @@
 #include <string>
 
 #include <kiln/core/error.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/map.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -368,4 +369,4 @@ class row_runner {
 
 }  // namespace detail
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -11,9 +11,10 @@
 #include <utility>
 
 #include <kiln/core/dtype.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 template <class Word>
@@ -135,4 +136,4 @@ inline void transpose_block(void* to, std::int64_t to_stride, const void* from, 
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 
+#include <kiln/device/cpu/draws.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/strips.hpp>
 #include <kiln/device/cpu/sums.hpp>
 
-namespace kiln::cpu::detail {
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 /// The longest strip of operands that need no staging: enough to forget what a call costs, short enough to share out.
 inline constexpr std::int64_t longest_direct = 32768;
@@ -255,4 +257,4 @@ class strip_runner {
   strip_pointers p_;
 };
 
-}  // namespace kiln::cpu::detail
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

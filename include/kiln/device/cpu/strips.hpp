@@ -7,15 +7,14 @@
 #include <cstdint>
 
 #include <kiln/device/cpu/collapse.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/memory.hpp>
 #include <kiln/device/cpu/staging.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Elements of a strip that needs staging: all operands of a common expression stay in first-level cache.
 inline constexpr std::int64_t strip_length = 512;
-/// Cheap operations that are worth a thread of their own.
-inline constexpr std::int64_t work_per_thread = 131072;
 /// Results beyond this many bytes are written past the cache if they and their operands exceed `cache_bytes`, the
 /// last-level cache of a common processor.
 inline constexpr std::int64_t stream_bytes = std::int64_t{8} << 20, cache_bytes = std::int64_t{32} << 20;
@@ -135,4 +134,4 @@ inline bool exceeds_cache(const task& job, int r) {
 
 }  // namespace detail
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

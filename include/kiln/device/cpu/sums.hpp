@@ -9,11 +9,12 @@
 #include <mutex>
 #include <vector>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/staging.hpp>
 #include <kiln/device/cpu/task.hpp>
 #include <kiln/device/cpu/threads.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
@@ -174,4 +175,4 @@ class result_sums {
   std::mutex late_;
 };
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -8,9 +8,12 @@
 #include <cstdint>
 
 #include <kiln/core/dims.hpp>
-#include <kiln/device/cpu/program.hpp>
+#include <kiln/device/cpu/compiled.hpp>
 
 namespace kiln::cpu {
+
+/// Cheap operations that are worth a thread of their own.
+inline constexpr std::int64_t work_per_thread = 131072;
 
 struct operand_view {
   const void* data = nullptr;

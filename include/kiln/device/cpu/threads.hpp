@@ -27,7 +27,7 @@
 
 namespace kiln::cpu {
 
-namespace detail {
+namespace process {
 
 inline constexpr int most_threads = 1024;
 inline constexpr int chunks_per_thread = 16;  // evens out chunks of unequal cost and threads that start late
@@ -228,34 +228,34 @@ inline int default_threads() {
 
 inline constinit std::atomic<int> thread_limit{0};  // 0: not asked for yet
 
-}  // namespace detail
+}  // namespace process
 
 /// How many threads parallel_for may use, the caller's own included: what set_num_threads said, else the environment's
 /// KILN_NUM_THREADS, else one per hardware thread. Throws value_error if KILN_NUM_THREADS is not a number from 1 on.
 inline int num_threads() {
-  const int limit = detail::thread_limit.load(std::memory_order_relaxed);
+  const int limit = process::thread_limit.load(std::memory_order_relaxed);
   if (limit != 0) return limit;
   int expected = 0;
-  const int standard = detail::default_threads();
-  return detail::thread_limit.compare_exchange_strong(expected, standard) ? standard : expected;
+  const int standard = process::default_threads();
+  return process::thread_limit.compare_exchange_strong(expected, standard) ? standard : expected;
 }
 
 /// Sets how many threads parallel_for may use, from 1 to 1024; waits for running regions to end first.
 /// Throws value_error for another number, or when called from inside parallel_for.
 inline void set_num_threads(int count) {
-  detail::checked_threads(count, "set_num_threads");
-  if (detail::place.inside) throw value_error("set_num_threads: called inside parallel_for; call it before");
-  if (count == detail::thread_limit.load()) return;
-  detail::thread_pool::instance().restart([count] { detail::thread_limit.store(count); });
+  process::checked_threads(count, "set_num_threads");
+  if (process::place.inside) throw value_error("set_num_threads: called inside parallel_for; call it before");
+  if (count == process::thread_limit.load()) return;
+  process::thread_pool::instance().restart([count] { process::thread_limit.store(count); });
 }
 
 /// Which of the num_threads() threads runs the present chunk: 0 for the caller of parallel_for (and outside of it),
 /// so that an accumulator per thread can be an array.
 inline int thread_index() {
-  return detail::place.index;
+  return process::place.index;
 }
 
-namespace detail {
+namespace process {
 
 // The part that does not depend on the body, compiled once.
 inline void run_region(std::int64_t count, std::int64_t grain, void (*call)(void*, std::int64_t, std::int64_t),
@@ -284,7 +284,7 @@ inline void run_region(std::int64_t count, std::int64_t grain, void (*call)(void
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace detail
+}  // namespace process
 
 /// Calls `body(begin, end)` on disjoint ranges that cover [0, count), on several threads if there is more than one
 /// grain of work. Every `begin` is a multiple of `grain`. Runs as body(0, count) on the caller's thread for one grain,
@@ -293,12 +293,12 @@ inline void run_region(std::int64_t count, std::int64_t grain, void (*call)(void
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
   if (count <= 0) return;
-  if (count <= grain || detail::place.inside || num_threads() == 1) {
+  if (count <= grain || process::place.inside || num_threads() == 1) {
     body(std::int64_t{0}, count);
     return;
   }
   using Plain = std::remove_reference_t<Body>;
-  detail::run_region(
+  process::run_region(
       count, grain,
       [](void* object, std::int64_t begin, std::int64_t end) { (*static_cast<Plain*>(object))(begin, end); },
       const_cast<std::remove_const_t<Plain>*>(std::addressof(body)));

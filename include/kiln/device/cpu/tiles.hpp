@@ -6,9 +6,10 @@
 #include <array>
 #include <cstdint>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/strip_runner.hpp>
 
-namespace kiln::cpu::detail {
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 /// How often the rows of tiles are visited: the positions of the outer axes, those of the tile axis in blocks.
 inline std::int64_t tile_count(const task& job, const strip_plan& plan) {
@@ -68,4 +69,4 @@ class tile_runner : strip_runner {
   }
 };
 
-}  // namespace kiln::cpu::detail
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

@@ -8,8 +8,7 @@
 #include <type_traits>
 
 #include <kiln/autograd/node.hpp>
-#include <kiln/device/cpu/compute_copy.hpp>
-#include <kiln/device/cpu/convolution.hpp>
+#include <kiln/device/cpu/drivers.hpp>
 #include <kiln/nn/functional/window.hpp>
 
 namespace kiln {
@@ -33,33 +32,19 @@ template <>
 struct convolution<Cpu> {
   template <class T>
   static void forward(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y, const storage&) {
-    const cpu::compute_copy images(x, s.batch * s.channels * s.image.area()), kernels(w, s.weights()),
-        added(bias, s.out_channels);
-    cpu::compute_result result(y, s.batch * s.out_channels * s.places.area(), false);
-    cpu::convolve(s, images.data(), kernels.data(), added.data(), result.data());
-    result.finish();
+    cpu::drivers::conv2d(s, x, w, bias, y);
   }
   template <class T>
   static void backward_input(const convolution_sizes& s, const T* dy, const T* w, T* dx, bool add, const storage&) {
-    const cpu::compute_copy gradient(dy, s.batch * s.out_channels * s.places.area()), kernels(w, s.weights());
-    cpu::compute_result result(dx, s.batch * s.channels * s.image.area(), add);
-    cpu::convolve_backward_input(s, gradient.data(), kernels.data(), result.data(), result.add());
-    result.finish();
+    cpu::drivers::conv2d_backward_input(s, dy, w, dx, add);
   }
   template <class T>
   static void backward_weight(const convolution_sizes& s, const T* x, const T* dy, T* dw, bool add, const storage&) {
-    const cpu::compute_copy images(x, s.batch * s.channels * s.image.area()),
-        gradient(dy, s.batch * s.out_channels * s.places.area());
-    cpu::compute_result result(dw, s.weights(), add);
-    cpu::convolve_backward_weight(s, images.data(), gradient.data(), result.data(), result.add());
-    result.finish();
+    cpu::drivers::conv2d_backward_weight(s, x, dy, dw, add);
   }
   template <class T>
   static void backward_bias(const convolution_sizes& s, const T* dy, T* db, bool add, const storage&) {
-    const cpu::compute_copy gradient(dy, s.batch * s.out_channels * s.places.area());
-    cpu::compute_result result(db, s.out_channels, add);
-    cpu::convolve_backward_bias(s, gradient.data(), result.data(), result.add());
-    result.finish();
+    cpu::drivers::conv2d_backward_bias(s, dy, db, add);
   }
 };
 

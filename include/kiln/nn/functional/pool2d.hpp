@@ -8,7 +8,7 @@
 #include <optional>
 
 #include <kiln/autograd/node.hpp>
-#include <kiln/device/cpu/pooling.hpp>
+#include <kiln/device/cpu/drivers.hpp>
 #include <kiln/nn/functional/window.hpp>
 
 namespace kiln {
@@ -44,21 +44,21 @@ template <>
 struct pooling<Cpu> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage&) {
-    cpu::max_pool(s, x, y);
+    cpu::drivers::max_pool(s, x, y);
   }
   template <class T>
   static void max_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add,
                            const storage&) {
-    cpu::max_pool_backward(s, x, y, dy, dx, add);
+    cpu::drivers::max_pool_backward(s, x, y, dy, dx, add);
   }
   template <class T>
   static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage&) {
-    cpu::average_pool(s, divisor, x, y);
+    cpu::drivers::average_pool(s, divisor, x, y);
   }
   template <class T>
   static void average_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add,
                                const storage&) {
-    cpu::average_pool_backward(s, divisor, dy, dx, add);
+    cpu::drivers::average_pool_backward(s, divisor, dy, dx, add);
   }
 };
 

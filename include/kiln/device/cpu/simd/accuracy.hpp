@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace kiln::cpu {
+#include <kiln/device/cpu/isa.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// The largest error of a function, in units of the last place, for float and for double.
 struct accuracy {
@@ -34,4 +36,4 @@ constexpr accuracy accuracy_of(std::string_view name) {
   throw std::out_of_range("accuracy_of: no function of this name; the names are listed in accuracy.hpp");
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -2,9 +2,10 @@
 // Comparisons of lanes, which give masks, and the use of masks: where, any, all.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Applies `compare` to the native vectors of two lanes and makes a mask of the result.
 template <class T, int N, class Compare>
@@ -120,4 +121,4 @@ template <int N>
   return !any(~mask);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

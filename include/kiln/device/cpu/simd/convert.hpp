@@ -6,11 +6,12 @@
 
 #include <limits>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// One floating-point number to a 32- or 64-bit signed integer: truncated; the most negative value if it does not fit.
 template <std::signed_integral To, std::floating_point From>
@@ -105,4 +106,4 @@ template <class To, class From, int N>
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

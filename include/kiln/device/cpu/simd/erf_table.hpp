@@ -3,9 +3,10 @@
 // polynomial of its own short interval. About half the instructions of the general form in error_function.hpp.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Width of an interval. It has few bits, so that n * width is exact, and 15.5 of them reach where erf rounds to 1.
 inline constexpr float erf_interval = 65.0f / 256;
@@ -51,4 +52,4 @@ alignas(64) inline constexpr float erf_coefficients[6][16] = {
 }
 #endif
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -4,10 +4,11 @@
 // The coefficients are our own, by the Remez algorithm.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/erf_table.hpp>
 #include <kiln/device/cpu/simd/exp.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// erf(x) / x - 1 as a function of z = x^2 <= 1.
 template <int N>
@@ -106,4 +107,4 @@ template <std::floating_point T, int N>
   return where(x < V(T(0)), V(T(2)) - positive, positive);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -5,9 +5,10 @@
 
 #include <limits>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// x = n ln 2 + r; n is an integer.
 template <class V>
@@ -115,4 +116,4 @@ template <std::floating_point T, int N>
   return where(x < V(T(0)), e, one) / (one + e);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -8,9 +8,10 @@
 #include <limits>
 #include <numbers>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// log|Gamma(x)| of one number. std::lgamma writes a global sign, which is a race between threads.
 inline double log_gamma(double x) {
@@ -57,4 +58,4 @@ inline lanes<T, N> digamma(lanes<T, N> x) {
   return per_lane([](T a) { return static_cast<T>(digamma_of(static_cast<double>(a))); }, x);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -3,9 +3,10 @@
 // from one element width to another, which masks and conversions share.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/lanes.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Lanes First, First + 1, ... First + Count - 1 of the concatenation of two native vectors.
 template <int First, class Native, int... I>
@@ -83,4 +84,4 @@ template <class T, int N>
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -5,13 +5,14 @@
 
 #include <cmath>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/halves.hpp>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Whether a * b + c rounds once in hardware.
 #if defined(__FMA__)
@@ -202,4 +203,4 @@ template <std::floating_point T, int N>
       [](auto x, auto y) __attribute__((always_inline)) { return hardware::greater(x, y); }, a, b);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -5,10 +5,11 @@
 #include <limits>
 #include <numbers>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/exp.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// (e^(2r) - 1 - 2r) / r^2 for |r| <= ln 2 / 4.
 template <int N>
@@ -92,4 +93,4 @@ template <std::floating_point T, int N>
   return copysign(half * log1p((size + size) / (V(T(1)) - size)), x);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

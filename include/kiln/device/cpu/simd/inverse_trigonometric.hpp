@@ -6,9 +6,10 @@
 #include <limits>
 #include <numbers>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// pi/2 = high + low.
 template <class T>
@@ -117,4 +118,4 @@ template <std::floating_point T, int N>
   return where(isnan(x) | isnan(y), x + y, copysign(sum, y));
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -11,9 +11,10 @@
 #include <type_traits>
 #include <utility>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/width.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// The signed integer of so many bytes.
 template <int Bytes>
@@ -199,4 +200,4 @@ template <class To, class From, int N>
     return lanes<To, N>(bits_as<To>(a.low), bits_as<To>(a.high));
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -6,9 +6,10 @@
 #include <limits>
 #include <numbers>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// x = 2^e (1 + f).
 template <class V>
@@ -143,4 +144,4 @@ template <std::floating_point T, int N>
   return where(x == V(T(0)), x, mended_log(u, y));
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

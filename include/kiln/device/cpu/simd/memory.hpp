@@ -7,13 +7,14 @@
 #include <cstring>
 
 #include <kiln/core/half.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 template <class S>
 struct computes_in {
@@ -164,4 +165,4 @@ template <class F, class T, int N, class... More>
   return load<N>(out.data());
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -3,10 +3,11 @@
 // AVX-512 one masked move; elsewhere through a buffer, as a later full load of it costs less than a branch per element.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Copies `count` (0 to N - 1) elements by blocks of halving size, so that each copy is one move of known length.
 template <int N, class S>
@@ -140,4 +141,4 @@ template <class S, int N>
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/gamma.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
 /// (Abramowitz and Stegun 23.1.30).
@@ -61,4 +62,4 @@ inline lanes<T, N> polygamma(lanes<T, N> n, lanes<T, N> x) {
                   n, x);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

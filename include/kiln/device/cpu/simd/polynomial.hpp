@@ -4,10 +4,11 @@
 
 #include <bit>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 #include <kiln/device/cpu/simd/shift.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// The layout of float and double: an unsigned integer of the same size, and how it splits.
 template <class T>
@@ -80,4 +81,4 @@ template <std::floating_point T, int N>
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

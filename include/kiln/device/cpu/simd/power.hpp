@@ -6,11 +6,12 @@
 #include <cmath>
 #include <utility>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/convert.hpp>
 #include <kiln/device/cpu/simd/error_function.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// log2 of positive x in double, within 2^-37; -inf and inf at 0 and inf.
 template <int N>
@@ -131,4 +132,4 @@ template <std::floating_point T, int N>
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

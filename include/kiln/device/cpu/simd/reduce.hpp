@@ -2,9 +2,10 @@
 // Horizontal reductions: one value from all lanes, by halves.
 #pragma once
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// The lanes combined by the associative function `f` of lanes, halves first.
 template <class F, Number T, int N>
@@ -52,4 +53,4 @@ template <int N>
   return all(a);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

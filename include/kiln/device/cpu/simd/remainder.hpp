@@ -6,10 +6,11 @@
 #include <cmath>
 
 #include <kiln/core/error.hpp>
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_division_by_zero(const char* operation) {
   throw value_error(message(operation,
@@ -67,4 +68,4 @@ inline lanes<T, N> truncating_divide(lanes<T, N> a, lanes<T, N> b) {
       a, b);
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

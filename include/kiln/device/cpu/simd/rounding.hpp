@@ -4,10 +4,11 @@
 
 #include <limits>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> isnan(lanes<T, N> a) {
@@ -145,4 +146,4 @@ template <std::floating_point T, int N>
   }
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

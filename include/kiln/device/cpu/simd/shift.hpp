@@ -5,9 +5,10 @@
 
 #include <limits>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 template <Integer T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator<<(lanes<T, N> a, lanes<T, N> by) {
@@ -56,4 +57,4 @@ template <int By, Integer T, int N>
     return lanes<T, N>(shift_right<By>(a.low), shift_right<By>(a.high));
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace hardware {
 template <int Bytes>
@@ -74,4 +75,4 @@ inline void stream_fence() {
 #endif
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

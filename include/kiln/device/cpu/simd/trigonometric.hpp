@@ -5,11 +5,12 @@
 
 #include <cmath>
 
+#include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/convert.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
 
-namespace kiln::cpu {
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// |x| = n pi/2 + r; `quadrant` has the low bits of n.
 template <std::floating_point T, int N>
@@ -120,4 +121,4 @@ template <std::floating_point T, int N>
   return unless_large([](T a) { return std::tan(a); }, x, with_sign_of(shift_left<1>(quadrant), x, size));
 }
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

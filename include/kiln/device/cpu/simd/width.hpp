@@ -2,7 +2,9 @@
 // The width of the vector registers that the program is compiled for.
 #pragma once
 
-namespace kiln::cpu {
+#include <kiln/device/cpu/isa.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// Bytes of one vector register: 64 with AVX-512, 32 with AVX, 16 otherwise (also where there are none: the compiler
 /// then splits the vectors itself).
@@ -14,4 +16,4 @@ inline constexpr int vector_bytes = 32;
 inline constexpr int vector_bytes = 16;
 #endif
 
-}  // namespace kiln::cpu
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include <kiln/device/cpu/multiply.hpp>
 #include <kiln/tensor/multiply.hpp>
 
 using namespace kiln;
@@ -38,17 +39,17 @@ TEST_CASE("multiply: batches that the result lacks are added up, onto what is th
   matrix_stack out;
   for (const bool accumulate : {false, true}) {
     double result = 0.5;
-    detail::multiply<double>(left, a.data(), right, b.data(), out, &result, accumulate);
+    cpu::multiply<double>(left, a.data(), right, b.data(), out, &result, accumulate);
     CHECK(result == 1 + 20 + 300 + 4000 + 50000 + 600000 + (accumulate ? 0.5 : 0));
   }
   out.batch = {0};
   out.batch_strides = {1};
   double untouched = 7;
-  detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), out, &untouched,
+  cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), out, &untouched,
                            false);
   CHECK(untouched == 7);
   matrix_stack sum;  // over no batches at all: zero
-  detail::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
+  cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
                            false);
   CHECK(untouched == 0);
 }

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSL-1.0
+# kiln::compiled: link it in place of kiln::kiln, and what is no template of the user's types comes from a library that is
+# built once (for x86-64-v2, v3 and v4, of which the processor's best is chosen when a program starts).
+# kiln::precompiled: either of the two, with <kiln/kiln.hpp> as a precompiled header of the target that links it.
+add_library(kiln_precompiled INTERFACE)
+add_library(kiln::precompiled ALIAS kiln_precompiled)
+set_target_properties(kiln_precompiled PROPERTIES EXPORT_NAME precompiled)
+target_precompile_headers(kiln_precompiled INTERFACE <kiln/kiln.hpp>)
+
+if(KILN_BUILD_COMPILED)
+  add_library(kiln_compiled STATIC src/dispatch.cpp)
+  add_library(kiln::compiled ALIAS kiln_compiled)
+  set_target_properties(kiln_compiled PROPERTIES EXPORT_NAME compiled OUTPUT_NAME kiln CXX_EXTENSIONS OFF
+                        POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(kiln_compiled PUBLIC kiln)
+  target_compile_definitions(kiln_compiled PUBLIC KILN_COMPILED)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(levels x86-64-v2 x86-64-v3 x86-64-v4)
+  else()
+    set(levels native)
+  endif()
+  foreach(level IN LISTS levels)
+    add_library(kiln_${level} OBJECT src/processor.cpp)
+    set_target_properties(kiln_${level} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(kiln_${level} PRIVATE kiln)
+    target_compile_definitions(kiln_${level} PRIVATE KILN_COMPILED)
+    target_compile_options(kiln_${level} PRIVATE -march=${level})
+    target_sources(kiln_compiled PRIVATE $<TARGET_OBJECTS:kiln_${level}>)
+  endforeach()
+endif()

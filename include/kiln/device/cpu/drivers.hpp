@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the processor does for tensors beside the kernels of their expressions: running programs, products, convolution,
+// drawing, indexing. Without KILN_COMPILED these are this file's own functions, made with its own flags; with it they
+// are those of the library kiln::compiled, made for several instruction sets, of which the processor's best is taken.
+#pragma once
+
+#include <cstdint>
+
+#include <kiln/core/dtype.hpp>
+#include <kiln/core/index_job.hpp>
+#include <kiln/core/philox.hpp>
+#include <kiln/core/version.hpp>
+#include <kiln/core/window.hpp>
+#include <kiln/device/cpu/task.hpp>
+#include <kiln/expr/matrix_stack.hpp>
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cpu/argmax.hpp>
+#include <kiln/device/cpu/conv2d.hpp>
+#include <kiln/device/cpu/index.hpp>
+#include <kiln/device/cpu/map.hpp>
+#include <kiln/device/cpu/multiply.hpp>
+#include <kiln/device/cpu/pooling.hpp>
+#include <kiln/device/cpu/random.hpp>
+#include <kiln/device/cpu/reduce.hpp>
+#endif
+
+namespace kiln::cpu {
+
+/// What the library has for all element types, by pointers: one such table for each instruction set.
+struct driver_table {
+  const char* isa = "";
+  void (*run_map)(task&) = nullptr;
+  void (*run_rows)(task&) = nullptr;
+};
+
+/// What it has for each element type; null where the type does not suit.
+template <class T>
+struct typed_driver_table {
+  using matrix_stack = kiln::detail::matrix_stack;
+  void (*multiply)(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                   const matrix_stack& out, T* out_data, bool accumulate, kiln::detail::block_function then) = nullptr;
+  void (*fill_uniform)(T* to, std::int64_t n, const random_stream& stream) = nullptr;
+  void (*fill_normal)(T* to, std::int64_t n, const random_stream& stream) = nullptr;
+  void (*fill_integers)(T* to, std::int64_t n, const random_stream& stream, std::int64_t low,
+                        std::uint64_t range) = nullptr;
+  void (*run_index)(const index_job& job) = nullptr;
+  std::int64_t (*index_of_largest)(const T* from, std::int64_t n) = nullptr;
+  std::int64_t (*index_of_smallest)(const T* from, std::int64_t n) = nullptr;
+  void (*conv2d)(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y) = nullptr;
+  void (*conv2d_backward_input)(const convolution_sizes& s, const T* dy, const T* w, T* dx, bool add) = nullptr;
+  void (*conv2d_backward_weight)(const convolution_sizes& s, const T* x, const T* dy, T* dw, bool add) = nullptr;
+  void (*conv2d_backward_bias)(const convolution_sizes& s, const T* dy, T* db, bool add) = nullptr;
+  void (*max_pool)(const pooling_sizes& s, const T* x, T* y) = nullptr;
+  void (*max_pool_backward)(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add) = nullptr;
+  void (*average_pool)(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y) = nullptr;
+  void (*average_pool_backward)(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx,
+                                bool add) = nullptr;
+};
+
+namespace drivers {
+
+#ifndef KILN_COMPILED
+
+using cpu::average_pool;
+using cpu::average_pool_backward;
+using cpu::best_index;
+using cpu::conv2d;
+using cpu::conv2d_backward_bias;
+using cpu::conv2d_backward_input;
+using cpu::conv2d_backward_weight;
+using cpu::fill_integers;
+using cpu::fill_normal;
+using cpu::fill_uniform;
+using cpu::max_pool;
+using cpu::max_pool_backward;
+using cpu::multiply;
+using cpu::run_index;
+using cpu::run_map;
+using cpu::run_rows;
+
+#else
+
+/// Of the library of this version: another one does not link. Throws device_error if the environment variable KILN_ISA
+/// asks for an instruction set that the processor or the library lacks.
+template <int Major, int Minor, int Patch>
+const driver_table& chosen();
+template <class T, int Major, int Minor, int Patch>
+const typed_driver_table<T>& chosen_for();
+
+inline const driver_table& here() {
+  return chosen<KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
+}
+template <class T>
+const typed_driver_table<T>& here_for() {
+  return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
+}
+
+/// See map.hpp, reduce.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp and pooling.hpp.
+inline void run_map(task& job) {
+  here().run_map(job);
+}
+inline void run_rows(task& job) {
+  here().run_rows(job);
+}
+template <class T>
+void multiply(const kiln::detail::matrix_stack& a, const T* a_data, const kiln::detail::matrix_stack& b,
+              const T* b_data, const kiln::detail::matrix_stack& out, T* out_data, bool accumulate,
+              kiln::detail::block_function then = {}) {
+  here_for<T>().multiply(a, a_data, b, b_data, out, out_data, accumulate, then);
+}
+template <class T>
+void fill_uniform(T* to, std::int64_t n, const random_stream& stream) {
+  here_for<T>().fill_uniform(to, n, stream);
+}
+template <class T>
+void fill_normal(T* to, std::int64_t n, const random_stream& stream) {
+  here_for<T>().fill_normal(to, n, stream);
+}
+template <class T>
+void fill_integers(T* to, std::int64_t n, const random_stream& stream, std::int64_t low, std::uint64_t range) {
+  here_for<T>().fill_integers(to, n, stream, low, range);
+}
+template <class T>
+void run_index(const index_job& job) {
+  here_for<T>().run_index(job);
+}
+template <bool Largest, class T>
+std::int64_t best_index(const T* from, std::int64_t n) {
+  return Largest ? here_for<T>().index_of_largest(from, n) : here_for<T>().index_of_smallest(from, n);
+}
+template <class T>
+void conv2d(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y) {
+  here_for<T>().conv2d(s, x, w, bias, y);
+}
+template <class T>
+void conv2d_backward_input(const convolution_sizes& s, const T* dy, const T* w, T* dx, bool add) {
+  here_for<T>().conv2d_backward_input(s, dy, w, dx, add);
+}
+template <class T>
+void conv2d_backward_weight(const convolution_sizes& s, const T* x, const T* dy, T* dw, bool add) {
+  here_for<T>().conv2d_backward_weight(s, x, dy, dw, add);
+}
+template <class T>
+void conv2d_backward_bias(const convolution_sizes& s, const T* dy, T* db, bool add) {
+  here_for<T>().conv2d_backward_bias(s, dy, db, add);
+}
+template <class T>
+void max_pool(const pooling_sizes& s, const T* x, T* y) {
+  here_for<T>().max_pool(s, x, y);
+}
+template <class T>
+void max_pool_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add) {
+  here_for<T>().max_pool_backward(s, x, y, dy, dx, add);
+}
+template <class T>
+void average_pool(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y) {
+  here_for<T>().average_pool(s, divisor, x, y);
+}
+template <class T>
+void average_pool_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add) {
+  here_for<T>().average_pool_backward(s, divisor, dy, dx, add);
+}
+
+#endif
+
+}  // namespace drivers
+}  // namespace kiln::cpu
