@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From an expression to its values. `evaluate` decides what runs as one kernel: everything, unless reductions go over
-// different axes or shapes (then inner ones are evaluated first). A product is computed first and the expression
-// around it is applied to its blocks while they are in cache.
+// From the type of an expression to what run.hpp runs: its program, its leaves and numbers in order, and whether it is
+// one kernel. It is, unless reductions go over different axes or shapes: then inner ones are evaluated first.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <kiln/expr/flatten.hpp>
 #include <kiln/expr/shape.hpp>
 #include <kiln/tensor/executor.hpp>
+#include <kiln/tensor/product_epilogue.hpp>
+#include <kiln/tensor/run.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln {
@@ -182,9 +183,8 @@ struct row_split {
 /// Operands of the products of an expression, by leaf slot.
 template <int Leaves, bool Any>
 struct product_operands {
-  using multiplier = void (*)(const tensor_state&, const tensor_state&, tensor_state&, block_function);
   std::array<ref<tensor_state>, static_cast<std::size_t>(Leaves)> product_left, product_right;
-  std::array<multiplier, static_cast<std::size_t>(Leaves)> multiply;
+  std::array<operands::multiplier, static_cast<std::size_t>(Leaves)> multiply;
 };
 template <int Leaves>
 struct product_operands<Leaves, false> {};
@@ -197,6 +197,17 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
 
   collected() = default;
   explicit collected(const E& e) { add(e); }
+
+  /// The same without the type of the expression.
+  operands view() {
+    operands all{.leaf = leaf.data(), .number = number.data()};
+    if constexpr (census<E>::products > 0) {
+      all.product_left = this->product_left.data();
+      all.product_right = this->product_right.data();
+      all.multiply = this->multiply.data();
+    }
+    return all;
+  }
 
  private:
   int leaves_ = 0, numbers_ = 0;
@@ -235,117 +246,33 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   }
 };
 
-inline bool same_view(const tensor_state& a, const tensor_state& b) {
-  return a.data == b.data && a.sizes == b.sizes && a.strides == b.strides;
-}
-
 /// Whether the tape's assumption holds: leaves and numbers that it takes for one are one.
-template <class E, class C>
-bool shares_as_assumed(const C& c) {
+template <class E>
+bool shares_as_assumed(collected<E>& c) {
   constexpr auto& shared = shared_leaves<E>;
-  auto one = [](const tensor_state* a, const tensor_state* b) {
-    return a == b || (a && b && a->history == b->history && same_view(*a, *b));
-  };
-  for (int i = 0; i < census<E>::leaves; ++i) {
-    const std::size_t k = static_cast<std::size_t>(i), j = static_cast<std::size_t>(shared.leaf[k]);
-    if (k == j) continue;
-    if (!one(c.leaf[k], c.leaf[j])) return false;
-    // Products are not computed yet: they are one if their operands are.
-    if constexpr (census<E>::products > 0)
-      if (!c.leaf[k] && !(one(c.product_left[k].get(), c.product_left[j].get()) &&
-                          one(c.product_right[k].get(), c.product_right[j].get())))
-        return false;
-  }
-  for (int i = 0; i < census<E>::scalars; ++i)
-    if (c.number[static_cast<std::size_t>(i)] !=
-        c.number[static_cast<std::size_t>(shared.number[static_cast<std::size_t>(i)])])
-      return false;
-  return true;
+  return shares_as_assumed(c.view(), shared.leaf.data(), census<E>::leaves, shared.number.data(), census<E>::scalars);
 }
-
-/// Strides over the domain of a tensor of one value per row: 0 along the row.
-inline dims row_value_strides(const tensor_state& t, const dims& domain, std::uint32_t axes, bool keepdim) {
-  if (keepdim) return cpu::broadcast_strides(t.sizes, t.strides, domain);
-  dims strides = dims::filled(domain.rank(), 0);
-  int k = 0;
-  for (int i = 0; i < domain.rank(); ++i)
-    if (!(axes >> i & 1)) strides[i] = t.strides[k++];
-  return strides;
-}
-
-/// What one evaluation ran over; a backward pass runs over the same.
-struct evaluation {
-  dims domain;
-  std::uint32_t axes = 0;
-  bool row_root = false, keepdim = false;
-};
 
 template <class E>
-constexpr dims result_sizes(const E& e, const evaluation& how) {
+constexpr dims result_sizes(const E&, const evaluation& how) {
   if constexpr (census<E>::rows > 0) {
     if (how.row_root) return reduced_sizes(how.domain, how.axes, how.keepdim);
   }
-  (void)e;
   return how.domain;
 }
 
-/// Runs the one kernel of an expression into `out`, which has the right sizes and type.
-template <class E, class C>
-void run_kernel(const C& c, const evaluation& how, tensor_state& out) {
-  constexpr int leaves = census<E>::leaves;
-  using device = executor<typename E::device_type>;
-  static constexpr const cpu::compiled& program = device::template program<value_program<E>>();
-  std::array<cpu::operand_view, static_cast<std::size_t>(leaves) + 1> in;
-  for (int i = 0; i < program.slots; ++i) {
-    const tensor_state& leaf = *c.leaf[static_cast<std::size_t>(i)];
-    device::check_operand(*leaf.memory, *out.memory);
-    in[static_cast<std::size_t>(i)] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain),
-                                       size_of(leaf.type)};
-  }
-  cpu::result_view result{out.data,
-                          how.row_root ? row_value_strides(out, how.domain, how.axes, how.keepdim)
-                                       : cpu::broadcast_strides(out.sizes, out.strides, how.domain),
-                          size_of(out.type), out.type, false};
-  cpu::task job{.program = &program,
-                .domain = how.domain,
-                .reduced_axes = how.axes,
-                .in = in.data(),
-                .out = &result,
-                .scalars = c.number.data()};
-  device::template run<value_program<E>>(job, *out.memory);
-}
-
-/// True if every leaf and the result are contiguous and of one shape (or the leaf is a single number): one call of the
-/// kernel does it all, and nothing needs planning.
-template <class E, class C>
-bool run_at_once(const C& c, const tensor_state& out, std::int64_t total) {
-  if constexpr (census<E>::rows > 0 || !executor<typename E::device_type>::on_host)
-    return false;
-  else {
-    static constexpr const cpu::compiled& program = cpu::compiler<value_program<E>>::program;
-    constexpr int slots = census<E>::leaves;
-    if (total * program.cost > cpu::work_per_thread || total == 0 || program.draw_count) return false;
-    std::array<const void*, static_cast<std::size_t>(slots) + 1> in;
-    std::array<std::int64_t, static_cast<std::size_t>(slots) + 1> step;
-    for (int i = 0; i < slots; ++i) {
-      const std::size_t k = static_cast<std::size_t>(i);
-      const tensor_state& leaf = *c.leaf[k];
-      in[k] = leaf.data;
-      if (leaf.sizes.rank() == 0)
-        step[k] = 0;
-      else if (leaf.sizes == out.sizes && is_contiguous(leaf))
-        step[k] = 1;
-      else
-        return false;
-    }
-    if (!is_contiguous(out)) return false;
-    void* to = out.data;
-    const bool add = false;
-    program.map(
-        {.in = in.data(), .step = step.data(), .out = &to, .add = &add, .scalars = c.number.data(), .count = total});
-    return true;
-  }
-}
+/// The facts of an expression. Whether it is one call of its device's product is product_epilogue.hpp's to say.
+template <class E>
+inline constexpr expression_facts facts_of{
+    .values = &runnable_of<value_program<E>, typename E::device_type>,
+    .leaves = census<E>::leaves,
+    .scalars = census<E>::scalars,
+    .products = census<E>::products,
+    .rows = census<E>::rows,
+    .type = dtype_of<typename E::value_type>,
+    .is_product = is_product<E>,
+    .fused_product = fused_product_of<E>(),
+};
 
 }  // namespace detail
 

@@ -96,10 +96,12 @@ struct device_functions {
   ref<tensor_state> (*new_tensor)(dtype type, const dims& sizes, const storage& near);
   void (*set_zero)(tensor_state& t);
   void (*check_operand)(const storage& operand, const storage& result);
+  bool (*same_device)(const storage&, const storage&);
 };
 template <class Device>
 inline constexpr device_functions functions_of{&executor<Device>::new_tensor, &executor<Device>::set_zero,
-                                               &executor<Device>::check_operand};
+                                               &executor<Device>::check_operand,
+                                               &executor<Device>::same_device};
 
 /// A Program on a device as plain data.
 struct runnable {

@@ -61,15 +61,28 @@ constexpr bool is_fused_product() {
 }
 
 /// Computes all of E by the product of `a` and `b`. False, and nothing done, where they do not suit.
-template <class E, class C>
-bool fused_product(const C& c, const tensor_state& a, const tensor_state& b, tensor_state& out) {
+template <class E>
+bool fused_product(tensor_state* const* leaf, const tensor_state& a, const tensor_state& b, tensor_state& out) {
   using chain = product_chain<E>;
   using device = typename E::device_type;
   const tensor_state* bias = nullptr;
-  if constexpr (chain::bias >= 0) bias = c.leaf[static_cast<std::size_t>(chain::bias)];
+  if constexpr (chain::bias >= 0) bias = leaf[chain::bias];
   for (const tensor_state* x : {&a, &b, bias})
     if (x) executor<device>::check_operand(*x->memory, *out.memory);
   return product_epilogues<device>::template multiply<typename E::value_type, typename chain::op>(a, b, bias, out);
 }
+
+template <class E>
+constexpr auto fused_product_of() -> decltype(&fused_product<E>) {
+  if constexpr (is_fused_product<E>())
+    return &fused_product<E>;
+  else
+    return nullptr;
+}
+
+template <class E>
+inline constexpr bool is_product = false;
+template <class A, class B>
+inline constexpr bool is_product<product<A, B>> = true;
 
 }  // namespace kiln::detail

@@ -139,9 +139,11 @@ class batch_norm_node final : public graph_node {
 template <Element R, Element C, class Device>
 void update_running(const Tensor<R, Device>& running, const Tensor<C, Device>& value, double momentum, double factor) {
   const auto e = converted<R>(running * (1 - momentum) + value * (momentum * factor));
-  const collected<std::remove_const_t<decltype(e)>> c(e);
+  using E = std::remove_const_t<decltype(e)>;
+  collected<E> c(e);
   ++running.state()->memory->version;
-  run_kernel<std::remove_const_t<decltype(e)>>(c, {.domain = running.sizes()}, *running.state());
+  operand_room<E> in;
+  run_program(*facts_of<E>.values, c.view(), {.domain = running.sizes()}, *running.state(), in.data());
 }
 
 /// The batch norm by given statistics.

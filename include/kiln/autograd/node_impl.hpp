@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+// The node of an evaluated expression: one class for all, whose arrays follow it in memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include <kiln/autograd/node.hpp>
+
+namespace kiln::detail {
+
+/// `count` objects that are made in place and end with this: room of fixed size, of which only so many are touched.
+template <class T, std::size_t Most>
+class few {
+ public:
+  explicit few(int count) : count_(count) { std::uninitialized_default_construct_n(data(), count_); }
+  few(const few&) = delete;
+  few& operator=(const few&) = delete;
+  ~few() { std::destroy_n(data(), count_); }
+  T* data() { return reinterpret_cast<T*>(room_); }
+  T& operator[](int i) { return data()[i]; }
+
+ private:
+  alignas(T) std::byte room_[Most * sizeof(T)];
+  int count_;
+};
+
+class expression_node final : public graph_node {
+ public:
+  static ref<graph_node> make(const expression_facts& f, const gradient_facts& gradients, const operands& c,
+                              const evaluation& how, tensor_state& out, bool in_place) {
+    std::byte* const memory = static_cast<std::byte*>(cpu::allocate(bytes_of(f.leaves, f.products, f.scalars)));
+    return ref<graph_node>::adopt(::new (memory) expression_node(memory, f, gradients, c, how, out, in_place));
+  }
+  static void operator delete(expression_node* self, std::destroying_delete_t) {
+    const std::size_t bytes = bytes_of(self->slots_, self->product_count_, self->number_count_);
+    self->~expression_node();
+    cpu::deallocate(self, bytes);
+  }
+
+  void backward(const ref<tensor_state>& gradient) override {
+    few<cpu::operand_view, cpu::max_slots> in(slots_ + 2);
+    few<cpu::result_view, cpu::max_slots> out(slots_);
+    few<ref<tensor_state>, cpu::max_slots> product_gradients(product_count_);
+    const cpu::compiled& program = *gradients_.program->program;
+    const device_functions& device = *gradients_.program->device;
+    const storage& near = *gradient->memory;
+    for (int i = 0; i < slots_ + 2; ++i)
+      if (values_[i].memory) values_[i].check();
+    for (int i = 0; i < product_count_; ++i) {
+      if (products_[i].left.memory) products_[i].left.check();
+      if (products_[i].right.memory) products_[i].right.check();
+    }
+    auto row_strides = [&](const tensor_state& t) {
+      return how_.row_root ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
+                           : cpu::broadcast_strides(t.sizes, t.strides, how_.domain);
+    };
+    for (int i = 0; i < program.slots; ++i) {
+      cpu::operand_view& operand = in[i];
+      if (i == slots_) {
+        operand = {gradient->data, row_strides(*gradient), size_of(gradient->type)};
+        continue;
+      }
+      const saved_value& v = values_[i];
+      if (!v.memory) {
+        operand.data = nullptr;
+        continue;
+      }
+      device.check_operand(*v.memory, near);
+      if (i == slots_ + 1) {
+        tensor_state t;
+        t.sizes = v.sizes, t.strides = v.strides;
+        operand = {v.data, row_strides(t), size_of(v.type)};
+      } else {
+        operand = {v.data, cpu::broadcast_strides(v.sizes, v.strides, how_.domain), size_of(v.type)};
+      }
+    }
+    bool any = false;
+    for (int r = 0; r < slots_; ++r) {
+      cpu::result_view& result = out[r];
+      result.data = nullptr;
+      int product = -1;
+      for (int p = 0; p < product_count_; ++p)
+        if (products_[p].slot == r) product = p;
+      const bool wanted =
+          product < 0 ? static_cast<bool>(inputs[r]) : inputs[slots_ + 2 * product] || inputs[slots_ + 2 * product + 1];
+      if (!wanted || gradients_.shared[r] != r) continue;
+      const int from = program.tape.results[r];
+      if (product >= 0) {
+        // A product that is the whole expression gets its gradient as it is.
+        if (from >= 0 && program.tape[from].code == opcode::leaf && program.tape[from].slot == slots_ &&
+            gradient->sizes == sizes_[r]) {
+          product_gradients[product] = gradient;
+          continue;
+        }
+        product_gradients[product] = device.new_tensor(types_[r], sizes_[r], near);
+        if (from < 0) {
+          device.set_zero(*product_gradients[product]);
+          continue;
+        }
+        const tensor_state& t = *product_gradients[product];
+        result = {t.data, cpu::broadcast_strides(t.sizes, t.strides, how_.domain), size_of(t.type), t.type, false};
+        any = true;
+        continue;
+      }
+      const gradient_target to(*inputs[r], device, near);
+      if (from < 0) {
+        if (!to.add) device.set_zero(*to.tensor);
+        continue;
+      }
+      result = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how_.domain),
+                size_of(to.tensor->type), to.tensor->type, to.add};
+      any = true;
+    }
+    if (any) {
+      cpu::task job{.program = &program,
+                    .domain = how_.domain,
+                    .reduced_axes = program.reductions ? how_.axes : 0,
+                    .in = in.data(),
+                    .out = out.data(),
+                    .scalars = numbers_};
+      gradients_.program->run(job, near);
+    }
+    for (int p = 0; p < product_count_; ++p) {
+      const saved_product& product = products_[p];
+      const ref<tensor_state>& g = product_gradients[p];
+      if (!g) continue;
+      gradients_.products[p](product, *g, inputs[slots_ + 2 * p], inputs[slots_ + 2 * p + 1]);
+    }
+  }
+  void release() override {
+    for (int i = 0; i < slots_ + 2; ++i) values_[i].memory = nullptr;
+    for (int i = 0; i < product_count_; ++i) products_[i].left.memory = nullptr, products_[i].right.memory = nullptr;
+    for (int i = 0; i < input_count; ++i) inputs[i] = nullptr;
+    freed = true;
+  }
+
+ private:
+  expression_node(std::byte* memory, const expression_facts& f, const gradient_facts& gradients, const operands& c,
+                  const evaluation& how, tensor_state& out, bool in_place)
+      : gradients_(gradients), how_(how), slots_(f.leaves), product_count_(f.products), number_count_(f.scalars) {
+    std::size_t at = sizeof(expression_node);
+    values_ = place<saved_value>(memory, at, slots_ + 2);
+    products_ = place<saved_product>(memory, at, product_count_);
+    inputs = place<ref<gradient_record>>(memory, at, slots_ + 2 * product_count_);
+    numbers_ = place<std::uint64_t>(memory, at, number_count_);
+    sizes_ = place<dims>(memory, at, slots_);
+    types_ = place<dtype>(memory, at, slots_);
+    input_count = slots_ + 2 * product_count_;
+    int n = 0;
+    for (int i = 0; i < slots_; ++i) {
+      const tensor_state& leaf = *c.leaf[i];
+      sizes_[i] = leaf.sizes;
+      types_[i] = leaf.type;
+      if (product_count_ && c.product_left[i]) {
+        saved_product& p = products_[n];
+        p.slot = i;
+        const tensor_state &a = *c.product_left[i], &b = *c.product_right[i];
+        if (b.history) p.left.save(a);
+        if (a.history) p.right.save(b);
+        // The sizes are needed even where the value is not.
+        p.left.sizes = a.sizes, p.left.strides = a.strides;
+        p.right.sizes = b.sizes, p.right.strides = b.strides;
+        inputs[slots_ + 2 * n] = a.history;
+        inputs[slots_ + 2 * n + 1] = b.history;
+        ++n;
+      } else {
+        inputs[i] = leaf.history;
+      }
+      if (gradients.reads[i]) values_[i].save(leaf);
+    }
+    for (int i = 0; i < number_count_; ++i) numbers_[i] = c.number[i];
+    if (in_place) ++out.memory->version;
+    if (gradients.reads[slots_ + 1]) values_[slots_ + 1].save(out);
+  }
+  ~expression_node() override {
+    std::destroy_n(values_, slots_ + 2);
+    std::destroy_n(products_, product_count_);
+    std::destroy_n(inputs, input_count);
+  }
+
+  // Every array begins at a multiple of 8.
+  template <class T>
+  static constexpr std::size_t room(int count) {
+    static_assert(alignof(T) <= 8);
+    return (static_cast<std::size_t>(count) * sizeof(T) + 7) / 8 * 8;
+  }
+  template <class T>
+  static T* place(std::byte* memory, std::size_t& at, int count) {
+    T* const first = reinterpret_cast<T*>(memory + at);
+    at += room<T>(count);
+    std::uninitialized_default_construct_n(first, count);
+    return first;
+  }
+  static std::size_t bytes_of(int slots, int products, int numbers) {
+    return sizeof(expression_node) + room<saved_value>(slots + 2) + room<saved_product>(products) +
+           room<ref<gradient_record>>(slots + 2 * products) + room<std::uint64_t>(numbers) + room<dims>(slots) +
+           room<dtype>(slots);
+  }
+
+  const gradient_facts& gradients_;
+  evaluation how_;
+  int slots_, product_count_, number_count_;
+  saved_value* values_;  ///< per leaf, of the gradient, of the result; those not read are empty
+  saved_product* products_;
+  std::uint64_t* numbers_;
+  dims* sizes_;  ///< per leaf
+  dtype* types_;
+};
+
+KILN_INLINE void record(const expression_facts& f, const gradient_facts& gradients, const operands& c,
+                        const evaluation& how, const ref<tensor_state>& out, bool in_place) {
+  auto node = expression_node::make(f, gradients, c, how, *out, in_place);
+  out->history = new_record(out->type, out->sizes);
+  out->history->producer = std::move(node);
+}
+
+}  // namespace kiln::detail

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of run.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <kiln/tensor/block_epilogue.hpp>
+#include <kiln/tensor/run.hpp>
+
+namespace kiln::detail {
+
+KILN_INLINE dims row_value_strides(const tensor_state& t, const dims& domain, std::uint32_t axes, bool keepdim) {
+  if (keepdim) return cpu::broadcast_strides(t.sizes, t.strides, domain);
+  dims strides = dims::filled(domain.rank(), 0);
+  int k = 0;
+  for (int i = 0; i < domain.rank(); ++i)
+    if (!(axes >> i & 1)) strides[i] = t.strides[k++];
+  return strides;
+}
+
+KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, int leaves, const std::int16_t* number,
+                                   int numbers) {
+  auto one = [](const tensor_state* a, const tensor_state* b) {
+    return a == b || (a && b && a->history == b->history && same_view(*a, *b));
+  };
+  for (int i = 0; i < leaves; ++i) {
+    const int j = leaf[i];
+    if (i == j) continue;
+    if (!one(c.leaf[i], c.leaf[j])) return false;
+    // Products are not computed yet: they are one if their operands are.
+    if (!c.leaf[i] && !(one(c.product_left[i].get(), c.product_left[j].get()) &&
+                        one(c.product_right[i].get(), c.product_right[j].get())))
+      return false;
+  }
+  for (int i = 0; i < numbers; ++i)
+    if (c.number[i] != c.number[number[i]]) return false;
+  return true;
+}
+
+KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluation& how, tensor_state& out,
+                             cpu::operand_view* in) {
+  for (int i = 0; i < f.program->slots; ++i) {
+    const tensor_state& leaf = *c.leaf[i];
+    f.device->check_operand(*leaf.memory, *out.memory);
+    in[i] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), size_of(leaf.type)};
+  }
+  cpu::result_view result{out.data,
+                          how.row_root ? row_value_strides(out, how.domain, how.axes, how.keepdim)
+                                       : cpu::broadcast_strides(out.sizes, out.strides, how.domain),
+                          size_of(out.type), out.type, false};
+  cpu::task job{.program = f.program,
+                .domain = how.domain,
+                .reduced_axes = how.axes,
+                .in = in,
+                .out = &result,
+                .scalars = c.number};
+  f.run(job, *out.memory);
+}
+
+// Whether a leaf or an operand of a product has something to do with gradients.
+KILN_INLINE bool any_history(const expression_facts& f, const operands& c) {
+  for (int i = 0; i < f.leaves; ++i) {
+    if (c.leaf[i] && c.leaf[i]->history) return true;
+    if (f.products && c.product_left[i] && (c.product_left[i]->history || c.product_right[i]->history)) return true;
+  }
+  return false;
+}
+
+// True if every leaf and the result are contiguous and of one shape (or the leaf is a single number): one call of the
+// kernel does it all, and nothing needs planning.
+KILN_INLINE bool run_at_once(const cpu::compiled& program, int leaves, const operands& c, const tensor_state& out,
+                             std::int64_t total) {
+  if (!program.map || total * program.cost > cpu::work_per_thread || total == 0 || program.draw_count) return false;
+  std::array<const void*, cpu::max_slots> in;
+  std::array<std::int64_t, cpu::max_slots> step;
+  for (int i = 0; i < leaves; ++i) {
+    const std::size_t k = static_cast<std::size_t>(i);
+    const tensor_state& leaf = *c.leaf[i];
+    in[k] = leaf.data;
+    if (leaf.sizes.rank() == 0)
+      step[k] = 0;
+    else if (leaf.contiguous && leaf.sizes == out.sizes)
+      step[k] = 1;
+    else
+      return false;
+  }
+  if (!out.contiguous) return false;
+  void* to = out.data;
+  const bool add = false;
+  program.map({.in = in.data(), .step = step.data(), .out = &to, .add = &add, .scalars = c.number, .count = total});
+  return true;
+}
+
+// A result that fits the first-level cache needs no blocks: the kernel runs over all of it afterwards.
+inline constexpr std::int64_t block_bytes = 32768;
+
+// Computes the products of an expression; the one around which it is an elementwise epilogue is finished block by block
+// into `out`. Returns true if that has been done.
+KILN_INLINE bool compute_products(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+                                  ref<tensor_state>* held, const evaluation& how, const ref<tensor_state>& out) {
+  const device_functions& device = *f.values->device;
+  for (int i = 0; i < f.leaves; ++i) {
+    if (!c.product_left[i]) continue;
+    const tensor_state &a = *c.product_left[i], &b = *c.product_right[i];
+    const dims sizes = product_sizes(a.sizes, b.sizes);
+    const bool same = sizes == how.domain && a.type == out->type;
+    // The result's own memory holds the product until it is overwritten in place, unless a backward pass wants both.
+    const bool apart = !same || f.products > 1 || f.rows > 0 || (!f.is_product && gradients && gradients->reads[i]);
+    const ref<tensor_state> p = apart ? device.new_tensor(a.type, sizes, *out->memory) : out;
+    c.leaf[i] = p.get();
+    *held++ = p;
+    if (f.fused_product && !apart && f.fused_product(c.leaf, a, b, *out)) return true;
+    if (f.values->program->map && !f.is_product && f.products == 1 && f.rows == 0 && sizes == how.domain &&
+        a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
+        count(sizes) * static_cast<std::int64_t>(size_of(a.type)) > block_bytes) {
+      block_epilogue epilogue(*f.values->program, c, how.domain, *out);
+      if (epilogue.suits()) {
+        c.multiply[i](a, b, *p, epilogue.function());
+        return true;
+      }
+    }
+    c.multiply[i](a, b, *p, {});
+    if (f.is_product) return true;
+  }
+  return false;
+}
+
+// Computes into `out`; with `gradients`, records. What an expression with products holds until it is recorded stands in
+// a function of its own, to keep it off the way of the others.
+[[gnu::noinline]] KILN_INLINE void run_with_products(const expression_facts& f, const gradient_facts* gradients,
+                                                     const operands& c, const evaluation& how,
+                                                     const ref<tensor_state>& out, cpu::operand_view* in) {
+  std::array<ref<tensor_state>, cpu::max_slots> held;
+  if (!compute_products(f, gradients, c, held.data(), how, out) &&
+      !run_at_once(*f.values->program, f.leaves, c, *out, count(how.domain)))
+    run_program(*f.values, c, how, *out, in);
+  if (gradients) record(f, *gradients, c, how, out, false);
+}
+KILN_INLINE void run_into(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+                          const evaluation& how, const ref<tensor_state>& out, bool in_place, cpu::operand_view* in) {
+  if (f.products) return run_with_products(f, gradients, c, how, out, in);
+  if (!run_at_once(*f.values->program, f.leaves, c, *out, count(how.domain))) run_program(*f.values, c, how, *out, in);
+  if (gradients) record(f, *gradients, c, how, out, in_place);
+}
+
+KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const gradient_facts* gradients,
+                                              const operands& c, const evaluation& how, const dims& sizes,
+                                              ref<tensor_state> reuse, cpu::operand_view* in) {
+  const device_functions& device = *f.values->device;
+  const storage& near = *(c.leaf[0] ? c.leaf[0] : c.product_left[0].get())->memory;
+  ref<tensor_state> out = reuse && reuse->sizes == sizes && device.same_device(*reuse->memory, near)
+                              ? std::move(reuse)
+                              : device.new_tensor(f.type, sizes, near);
+  out->history = nullptr;
+  const bool recorded = gradients && grad_enabled() && any_history(f, c);
+  run_into(f, recorded ? gradients : nullptr, c, how, out, false, in);
+  return out;
+}
+
+KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, const dims& sizes, tensor_state& target) {
+  if (sizes != target.sizes)
+    throw shape_error(message("in place: the result has shape ", sizes, " but the tensor has ", target.sizes,
+                              ": an in-place operation cannot change the shape (write a = a + b instead)"));
+  for (int i = 0; i < sizes.rank(); ++i)
+    if (target.strides[i] == 0 && sizes[i] > 1)
+      throw shape_error(message("in place: along axis ", i, " of shape ", sizes,
+                                " all elements are one and the same, as expand() makes them: "
+                                "clone() the tensor first"));
+  bool recorded = grad_enabled() && any_history(f, c);
+  if (target.history && target.history->view && grad_enabled())
+    throw graph_error(message("in place: the tensor of shape ", target.sizes,
+                              " is a view of one that gradients flow to, and that one "
+                              "would not know of the change: change it as a whole, clone() the view, or use no_grad"));
+  if (target.history && target.history->leaf) {
+    // Updating a parameter is the end of its old value, not a step of a computation.
+    const ref<gradient_record> own = std::exchange(target.history, nullptr);
+    recorded = grad_enabled() && any_history(f, c);
+    target.history = own;
+    if (recorded)
+      throw graph_error(
+          "in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
+          "use no_grad, or detach() the operands");
+  }
+  if (recorded && !target.history && !target.memory.unique() &&
+      static_cast<std::size_t>(count(sizes)) * size_of(target.type) < target.memory->bytes)
+    throw graph_error(message("in place: the tensor of shape ", sizes,
+                              " is a part of a larger one, which would not know that its elements have "
+                              "gradients now: make the larger one with cat or stack, or use no_grad"));
+  return recorded;
+}
+
+KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, const tensor_state& target) {
+  if (f.products > 0 || f.rows > 0) return false;
+  for (int i = 0; i < f.leaves; ++i) {
+    const tensor_state& leaf = *c.leaf[i];
+    if (leaf.memory == target.memory && !same_view(leaf, target)) return false;
+  }
+  return true;
+}
+
+KILN_INLINE void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+                           const dims& sizes, const ref<tensor_state>& target, bool recorded, cpu::operand_view* in) {
+  // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
+  if (!recorded) ++target->memory->version;
+  run_into(f, recorded ? gradients : nullptr, c, {.domain = sizes}, target, true, in);
+}
+
+KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
+                                bool recorded) {
+  ++target.memory->version;
+  tensor_state* leaf = values.get();
+  cpu::operand_view in;
+  run_program(copy, {.leaf = &leaf}, {.domain = target.sizes}, target, &in);
+  if (recorded) target.history = values->history;
+}
+
+}  // namespace kiln::detail

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is compiled once for all instruction sets: the second parts of the headers.
+#include <kiln/autograd/backward_impl.hpp>
+#include <kiln/autograd/node_impl.hpp>
+#include <kiln/tensor/run_impl.hpp>
