@@ -17,7 +17,7 @@ bool one_kernel(const E& e) {
   if constexpr (detail::never_fits<E>) {
     return false;
   } else {
-    const detail::collected<E> c(e);
+    detail::collected<E> c(e);
     detail::evaluation how;
     return detail::plan_evaluation(e, c, how);
   }

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include <kiln/tensor/run.hpp>
+#include <kiln/tensor/expression_facts.hpp>
 
 namespace kiln::detail {
 

@@ -8,50 +8,10 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/cpu/task.hpp>
 #include <kiln/tensor/executor.hpp>
+#include <kiln/tensor/expression_facts.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::detail {
-
-/// What one evaluation ran over; a backward pass runs over the same.
-struct evaluation {
-  dims domain;
-  std::uint32_t axes = 0;
-  bool row_root = false, keepdim = false;
-};
-
-/// The leaves of an expression, in the order of their slots, and its numbers. A leaf that is a product is null until it
-/// is computed; its operands and what multiplies them stand under the same number.
-struct operands {
-  using multiplier = void (*)(const tensor_state&, const tensor_state&, tensor_state&, block_function);
-  tensor_state** leaf = nullptr;
-  const std::uint64_t* number = nullptr;
-  ref<tensor_state>*product_left = nullptr, *product_right = nullptr;
-  const multiplier* multiply = nullptr;
-};
-
-/// What is known of an expression from its type.
-struct expression_facts {
-  const runnable* values = nullptr;
-  int leaves = 0, scalars = 0, products = 0, rows = 0;
-  dtype type = dtype::float32;
-  bool is_product = false;  ///< nothing but a product
-  /// Computes all of it as one product; null where its device does not. See product_epilogue.hpp.
-  bool (*fused_product)(tensor_state* const* leaf, const tensor_state& a, const tensor_state& b,
-                        tensor_state& out) = nullptr;
-};
-
-/// Adds to the gradients of a product's operands, where they are wanted, given the product's own.
-struct saved_product;
-using product_rule = void (*)(const saved_product&, const tensor_state& gradient, const ref<gradient_record>& left,
-                              const ref<gradient_record>& right);
-
-/// What a backward pass of an expression needs, known from its type.
-struct gradient_facts {
-  const runnable* program = nullptr;
-  const bool* reads = nullptr;             ///< per leaf, then of the gradient and the result: whether its value is read
-  const std::int16_t* shared = nullptr;    ///< the slot that stands for each slot
-  const product_rule* products = nullptr;  ///< in the order of their slots
-};
 
 inline bool same_view(const tensor_state& a, const tensor_state& b) {
   return a.data == b.data && a.sizes == b.sizes && a.strides == b.strides;
