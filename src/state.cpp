@@ -2,4 +2,6 @@
 // What is compiled once for all instruction sets: the second parts of the headers.
 #include <kiln/autograd/backward_impl.hpp>
 #include <kiln/autograd/node_impl.hpp>
+#include <kiln/tensor/print_impl.hpp>
 #include <kiln/tensor/run_impl.hpp>
+#include <kiln/tensor/views_impl.hpp>
