@@ -2,6 +2,12 @@
 // What is compiled once for all instruction sets: the second parts of the headers.
 #include <kiln/autograd/backward_impl.hpp>
 #include <kiln/autograd/node_impl.hpp>
+#include <kiln/core/error_impl.hpp>
+#include <kiln/nn/functional/window_impl.hpp>
+#include <kiln/tape/infix_impl.hpp>
+#include <kiln/tensor/indexing_impl.hpp>
+#include <kiln/tensor/join_impl.hpp>
+#include <kiln/tensor/multiply_impl.hpp>
 #include <kiln/tensor/print_impl.hpp>
 #include <kiln/tensor/run_impl.hpp>
 #include <kiln/tensor/views_impl.hpp>

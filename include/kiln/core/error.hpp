@@ -3,10 +3,12 @@
 #pragma once
 
 #include <initializer_list>
-#include <sstream>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <kiln/core/version.hpp>
 
 namespace kiln {
 
@@ -63,11 +65,7 @@ class printable {
   void (*print_)(std::ostream&, const void*);
 };
 
-[[gnu::cold, gnu::noinline]] inline std::string join(std::initializer_list<printable> parts) {
-  std::ostringstream out;
-  for (const printable& part : parts) part.print(out);
-  return out.str();
-}
+[[gnu::cold]] std::string join(std::initializer_list<printable> parts);
 
 /// What a part of a message is printed as: text of any length as one type.
 template <class T>
@@ -87,3 +85,7 @@ template <class... Parts>
 }
 
 }  // namespace kiln
+
+#ifndef KILN_COMPILED
+#include <kiln/core/error_impl.hpp>
+#endif

@@ -2,15 +2,13 @@
 // Tapes for people: `infix` prints one as a formula, `listing` instruction by instruction.
 #pragma once
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/tape/program.hpp>
 #include <kiln/tape/rules.hpp>
 
@@ -22,45 +20,16 @@ struct tape_names {
 };
 
 /// The shortest text that reads back as the value held by an element of this type: 0.1, not 0.100000001.
-inline std::string number_text(double value, dtype type) {
-  if (type == dtype::boolean) return value != 0 ? "true" : "false";
-  char text[40];
-  char* const end = text + sizeof(text);
-  const std::to_chars_result done = type == dtype::float64 || !is_floating(type)
-                                        ? std::to_chars(text, end, value)
-                                        : std::to_chars(text, end, static_cast<float>(value));
-  return {text, done.ptr};
-}
+std::string number_text(double value, dtype type);
 
 namespace detail {
 
-inline std::string name_in(const std::vector<std::string>& names, int slot, const char* otherwise) {
-  const std::size_t k = static_cast<std::size_t>(slot);
-  return slot >= 0 && k < names.size() && !names[k].empty() ? names[k] : otherwise + std::to_string(slot);
-}
+std::string name_in(const std::vector<std::string>& names, int slot, const char* otherwise);
 
-inline std::string leaf_text(const instruction& now, const tape_names& names) {
-  switch (now.code) {
-    case opcode::leaf:
-      return name_in(names.leaves, now.slot, "x");
-    case opcode::scalar:
-      return name_in(names.numbers, now.slot, "n");
-    default:
-      return number_text(number_in(now), now.type);
-  }
-}
+std::string leaf_text(const instruction& now, const tape_names& names);
 
 /// How tightly an operator binds, as in C++; higher is tighter. Operators are symbols of the language, not ops.
-inline int precedence(std::string_view symbol, int arity) {
-  constexpr int unary = 11;
-  if (arity == 1) return unary;
-  constexpr std::pair<std::string_view, int> binary[] = {
-      {"*", 10}, {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},  {"<<", 8}, {">>", 8}, {"<", 7},
-      {"<=", 7}, {">", 7},  {">=", 7}, {"==", 6}, {"!=", 6}, {"&", 5},  {"^", 4},  {"|", 3}};
-  for (const auto& [operator_text, level] : binary)
-    if (operator_text == symbol) return level;
-  return 0;
-}
+int precedence(std::string_view symbol, int arity);
 
 class infix_printer {
  public:
@@ -172,33 +141,14 @@ class infix_printer {
 /// `float32(x0)`. Where that would not fit a line, values used more than once get a line of their own first,
 /// `t0 = exp(x0 - max(x0))`. A tape with several results prints a line `y0 = ...` for each, `none` for a result that is
 /// not there.
-inline std::string infix(const tape_view& t, const rule_table& ops, const tape_names& names = {}) {
-  return detail::infix_printer(t, ops, names).print();
-}
+std::string infix(const tape_view& t, const rule_table& ops, const tape_names& names = {});
 
 /// The tape, one instruction a line: `%3 = mul float32 %0 %1`; leaves, numbers and constants with their name or value;
 /// `per row` marks a leaf that holds one value per row. The last line names the results.
-inline std::string listing(const tape_view& t, const rule_table& ops, const tape_names& names = {}) {
-  std::string out;
-  auto value = [](int i) { return i < 0 ? std::string("none") : "%" + std::to_string(i); };
-  for (int i = 0; i < t.size; ++i) {
-    const instruction& now = t[i];
-    const found_rules op = ops.find(now.code);
-    const std::string_view what = now.code == opcode::leaf       ? "leaf"
-                                  : now.code == opcode::scalar   ? "number"
-                                  : now.code == opcode::constant ? "constant"
-                                  : op                           ? op->name
-                                                                 : "unknown_op";
-    out += value(i) + " = " + std::string(what) + " " + std::string(name(now.type));
-    if (!is_op(now.code)) out += " " + detail::leaf_text(now, names);
-    if (now.code == opcode::leaf && kind_of(now) == leaf_kind::row) out += " per row";
-    for (int operand : {now.a, now.b, now.c})
-      if (operand >= 0) out += " " + value(operand);
-    out += "\n";
-  }
-  out += "result";
-  for (int r = 0; r < t.result_count; ++r) out += " " + value(t.results[r]);
-  return out + "\n";
-}
+std::string listing(const tape_view& t, const rule_table& ops, const tape_names& names = {});
 
 }  // namespace kiln
+
+#ifndef KILN_COMPILED
+#include <kiln/tape/infix_impl.hpp>
+#endif

@@ -100,8 +100,7 @@ struct device_functions {
 };
 template <class Device>
 inline constexpr device_functions functions_of{&executor<Device>::new_tensor, &executor<Device>::set_zero,
-                                               &executor<Device>::check_operand,
-                                               &executor<Device>::same_device};
+                                               &executor<Device>::check_operand, &executor<Device>::same_device};
 
 /// A Program on a device as plain data.
 struct runnable {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <kiln/core/index_job.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/saved_value.hpp>
@@ -41,15 +42,8 @@ inline constexpr index_functions index_functions_of{&indexer<Device>::template r
                                                     adding_kernel<T, Device>()};
 
 /// Copies or adds `from`, over a domain, to memory with these strides.
-inline void move_elements(const index_functions& f, const dims& domain, const tensor_state& from,
-                          const dims& from_strides, tensor_state& to, const dims& to_strides, bool add) {
-  if (count(domain) == 0) return;
-  const std::size_t size = size_of(to.type);
-  cpu::operand_view in{from.data, from_strides, size};
-  cpu::result_view out{to.data, to_strides, size, to.type, add};
-  cpu::task job{.program = f.copy->program, .domain = domain, .in = &in, .out = &out};
-  f.copy->run(job, *to.memory);
-}
+void move_elements(const index_functions& f, const dims& domain, const tensor_state& from, const dims& from_strides,
+                   tensor_state& to, const dims& to_strides, bool add);
 
 /// Which operand is indexed along which axis.
 struct index_axes {
@@ -59,23 +53,8 @@ struct index_axes {
 };
 
 /// A job whose indexed operand is `table`.
-inline index_job job_of(const index_axes& how, index_move move, const void* index, const tensor_state& table,
-                        const tensor_state& values, const dims& value_strides) {
-  index_job job;
-  job.move = move;
-  job.domain = how.domain;
-  job.index = index;
-  job.index_strides = how.index_strides;
-  job.wide = how.wide;
-  job.table = table.data;
-  job.table_strides = table.strides;
-  job.axis_stride = table.strides[how.axis];
-  job.axis_size = table.sizes[how.axis];
-  job.table_strides[how.axis] = 0;
-  job.values = values.data;
-  job.value_strides = value_strides;
-  return job;
-}
+index_job job_of(const index_axes& how, index_move move, const void* index, const tensor_state& table,
+                 const tensor_state& values, const dims& value_strides);
 
 /// Gradients of gather (inputs: the table) and of scatter and scatter_add (inputs: the table, the values).
 class index_node final : public graph_node {
@@ -199,34 +178,9 @@ Tensor<T, Device> scattered(index_move move, const Tensor<T, Device>& x, const T
 }
 
 /// The index stands still along all axes but one.
-inline index_axes axes_of_select(const dims& sizes, const tensor_state& index, std::int64_t axis, const char* where) {
-  if (sizes.rank() == 0) throw shape_error(message(where, ": a 0-d tensor has no axis to index: unsqueeze it first"));
-  if (index.sizes.rank() != 1)
-    throw shape_error(message(where, ": the index has shape ", index.sizes, ": it must be 1-D (flatten it)"));
-  index_axes how;
-  how.axis = normalize_axis(axis, sizes.rank(), where);
-  how.domain = sizes;
-  how.domain[how.axis] = index.sizes[0];
-  how.index_strides = dims::filled(sizes.rank(), 0);
-  how.index_strides[how.axis] = index.strides[0];
-  how.wide = index.type == dtype::int64;
-  return how;
-}
+index_axes axes_of_select(const dims& sizes, const tensor_state& index, std::int64_t axis, const char* where);
 /// An index for each position.
-inline index_axes axes_of_gather(const dims& sizes, const tensor_state& index, std::int64_t axis, const char* where) {
-  if (sizes.rank() == 0) throw shape_error(message(where, ": a 0-d tensor has no axis to index: unsqueeze it first"));
-  index_axes how;
-  how.axis = normalize_axis(axis, sizes.rank(), where);
-  bool fits = index.sizes.rank() == sizes.rank();
-  for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == how.axis || index.sizes[i] <= sizes[i];
-  if (!fits)
-    throw shape_error(message(where, ": an index of shape ", index.sizes, " does not go with a tensor of shape ", sizes,
-                              ": it needs as many axes, and apart from axis ", how.axis, " none longer"));
-  how.domain = index.sizes;
-  how.index_strides = index.strides;
-  how.wide = index.type == dtype::int64;
-  return how;
-}
+index_axes axes_of_gather(const dims& sizes, const tensor_state& index, std::int64_t axis, const char* where);
 
 }  // namespace detail
 
@@ -301,3 +255,7 @@ auto index_add(const X& x, std::int64_t axis, const Index& index, const V& value
 }
 
 }  // namespace kiln
+
+#ifndef KILN_COMPILED
+#include <kiln/tensor/indexing_impl.hpp>
+#endif

@@ -2,29 +2,17 @@
 // Tensors that have memory as operands of matrix products.
 #pragma once
 
+#include <kiln/core/version.hpp>
 #include <kiln/expr/matrix_stack.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::detail {
 
 /// The matrices of a tensor.
-inline matrix_stack as_matrices(const tensor_state& t, bool left) {
-  matrix_stack m;
-  const int rank = t.sizes.rank();
-  if (rank == 1) {
-    (left ? m.columns : m.rows) = t.sizes[0];
-    (left ? m.column_stride : m.row_stride) = t.strides[0];
-    return m;
-  }
-  m.rows = t.sizes[rank - 2];
-  m.columns = t.sizes[rank - 1];
-  m.row_stride = t.strides[rank - 2];
-  m.column_stride = t.strides[rank - 1];
-  for (int i = 0; i + 2 < rank; ++i) {
-    m.batch.push_back(t.sizes[i]);
-    m.batch_strides.push_back(t.strides[i]);
-  }
-  return m;
-}
+matrix_stack as_matrices(const tensor_state& t, bool left);
 
 }  // namespace kiln::detail
+
+#ifndef KILN_COMPILED
+#include <kiln/tensor/multiply_impl.hpp>
+#endif

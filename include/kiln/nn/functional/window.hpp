@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
 #include <kiln/tensor/executor.hpp>
 #include <kiln/tensor/views.hpp>
@@ -14,20 +15,7 @@ namespace kiln::detail {
 
 /// Throws value_error unless stride and dilation are 1 or more, the padding 0 or more, and all of them below 2^31;
 /// shape_error for a kernel without elements.
-inline void check_window(const window2d& w, const char* where) {
-  constexpr std::int64_t limit = std::int64_t{1} << 31;  // so that no sum or product below overflows
-  auto check = [&](const pair2d& value, std::int64_t least, const char* what) {
-    for (const std::int64_t v : {value.height, value.width})
-      if (v < least || v >= limit)
-        throw value_error(message(where, ": a ", what, " of ", value, ": use numbers from ", least, " to ", limit - 1));
-  };
-  for (const std::int64_t k : {w.kernel.height, w.kernel.width})
-    if (k < 1 || k >= limit)
-      throw shape_error(message(where, ": a kernel of ", w.kernel, ": each size must be from 1 to ", limit - 1));
-  check(w.stride, 1, "stride");
-  check(w.padding, 0, "padding");
-  check(w.dilation, 1, "dilation");
-}
+void check_window(const window2d& w, const char* where);
 
 /// How many places a window has along an axis: floor((size + 2 padding - reach) / stride) + 1, where `reach` is the
 /// distance from its first to its last element, both included. With `ceil` the quotient is rounded up, but a last place
@@ -42,15 +30,7 @@ constexpr std::int64_t window_places(std::int64_t size, std::int64_t reach, std:
 
 /// Rows and columns of the result of a window that moves over an image. Throws shape_error if the window is larger
 /// than the image with its padding; `shape` is that of the operand.
-inline pair2d window_places(const pair2d& image, const window2d& w, bool ceil, const dims& shape, const char* where) {
-  const pair2d reach = w.reach();
-  if (reach.height > image.height + 2 * w.padding.height || reach.width > image.width + 2 * w.padding.width)
-    throw shape_error(message(where, ": a kernel of ", w.kernel, " with dilation ", w.dilation, " reaches over ", reach,
-                              ", more than the images of shape ", shape, " have with a padding of ", w.padding,
-                              ": pad more, or use a smaller kernel"));
-  return {window_places(image.height, reach.height, w.stride.height, w.padding.height, ceil),
-          window_places(image.width, reach.width, w.stride.width, w.padding.width, ceil)};
-}
+pair2d window_places(const pair2d& image, const window2d& w, bool ceil, const dims& shape, const char* where);
 
 /// An uninitialised contiguous tensor on the device of x.
 template <Element T, class Device>
@@ -77,3 +57,7 @@ Tensor<T, Device> with_producer(ref<tensor_state> out, graph_node* node) {
 }
 
 }  // namespace kiln::detail
+
+#ifndef KILN_COMPILED
+#include <kiln/nn/functional/window_impl.hpp>
+#endif
