@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""The gate on compile cost: counts template instantiations, which repeat exactly, in place of seconds, which don't.
+"""The gate on compile cost: counts template instantiations and bytes of machine code, which repeat exactly, in place of
+seconds, which don't.
 
 tools/compile_cost.py check BASELINE FOLDER CLANG FLAG...     compares with BASELINE; exits 1 if a file costs 3 % more
 tools/compile_cost.py update BASELINE FOLDER CLANG FLAG...    writes BASELINE anew
@@ -17,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 counted = ("Total InstantiateClass", "Total InstantiateFunction")
+weighed = ("backward", "chain_50", "deep_1")
 allowed = 1.03
 bent = 1.10
 skipped = 77
@@ -38,6 +40,15 @@ def instantiations(file, command):
                        check=True)
         events = json.loads(target.with_suffix(".json").read_text())["traceEvents"]
     return sum(event["args"]["count"] for event in events if event["name"] in counted)
+
+
+def emitted_bytes(file, command):
+    """Machine code and constants of a file, for one processor so that they repeat everywhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "unit.o"
+        subprocess.run([*command, "-O2", "-march=x86-64-v3", "-c", str(file), "-o", str(target)], check=True)
+        sizes = subprocess.run(["size", str(target)], check=True, text=True, capture_output=True).stdout
+    return int(sizes.splitlines()[1].split()[0])
 
 
 def not_straight(counts):
@@ -62,8 +73,10 @@ def compare(counts, baseline):
 
 
 def main(mode, baseline_file, folder, *command):
-    counts = {file.name: instantiations(file, command) for file in sorted(Path(folder).glob("*.cpp"))}
-    current = {"measured with": versions(command), "instantiations": counts}
+    files = sorted(Path(folder).glob("*.cpp"))
+    counts = {file.name: instantiations(file, command) for file in files}
+    sizes = {file.name: emitted_bytes(file, command) for file in files if file.stem in weighed}
+    current = {"measured with": versions(command), "instantiations": counts, "bytes": sizes}
     if mode == "update":
         Path(baseline_file).write_text(json.dumps(current, indent=2) + "\n")
         return print(json.dumps(current, indent=2))
@@ -77,7 +90,8 @@ def main(mode, baseline_file, folder, *command):
     if baseline["measured with"] != current["measured with"]:
         print(f"not compared: the baseline is of {baseline['measured with']}, this is {current['measured with']}")
         return skipped
-    lines = list(compare(counts, baseline["instantiations"]))
+    lines = ["instantiations", *compare(counts, baseline["instantiations"])]
+    lines += ["bytes of machine code", *compare(sizes, baseline["bytes"])]
     print("\n".join(lines))
     return int(any(line.startswith("!") for line in lines))
 

@@ -120,6 +120,11 @@ TEST_CASE("backward: no_grad and detach end the graph") {
   CHECK_FALSE(y.needs_grad());
   backward(sum(w * w.detach()));
   CHECK(w.grad()(2) == 3);
+  const Tensor<float> values = detach(w * w);  // of an expression
+  CHECK(values(2) == 9);
+  CHECK_FALSE(values.needs_grad());
+  CHECK(detach(w).data() == w.data());
+  CHECK_FALSE(detach(w).needs_grad());
   CHECK_THROWS_AS(
       [] {
         const no_grad quiet;

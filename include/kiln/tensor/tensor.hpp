@@ -251,8 +251,8 @@ class Tensor {
 };
 
 namespace detail {
-/// The values of an expression that no gradient goes through. Unlike a Tensor made of it, it compiles no gradient
-/// program.
+/// The values of an expression that no gradient goes through; a tensor as it is. Unlike a Tensor made of it, it compiles
+/// no gradient program.
 template <Expression E>
 auto untracked(const E& e) {
   if constexpr (Leaf<E>)
@@ -261,5 +261,16 @@ auto untracked(const E& e) {
     return Tensor<typename E::value_type, typename E::device_type>(compute<false>(e));
 }
 }  // namespace detail
+
+/// The values of an expression without a gradient history, or the same elements of a tensor without its own: what
+/// torch's detach() gives. Where it is known that no gradient is wanted, this also spares the compiler the gradient
+/// program of the expression, about half of what the expression costs to compile.
+template <Expression E>
+auto detach(const E& e) {
+  if constexpr (Leaf<E>)
+    return e.detach();
+  else
+    return detail::untracked(e);
+}
 
 }  // namespace kiln
