@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/bundle_file.hpp>
 #include <kiln/device/cuda/cache.hpp>
 #include <kiln/device/cuda/library.hpp>
@@ -138,9 +139,7 @@ class bundle_list {
 };
 
 /// Whether KILN_REQUIRE_BUNDLE=1 forbids to compile kernels and to take them from the disk's cache.
-inline bool bundle_required() {
-  return detail::environment("KILN_REQUIRE_BUNDLE") == "1";
-}
+bool bundle_required();
 
 /// The bundles of this process: the file that KILN_BUNDLE names, else the sections of the program and of the shared
 /// library that kiln is compiled into. Throws device_error if KILN_BUNDLE names a file that cannot be read.
@@ -172,3 +171,7 @@ inline const bundle_list& process_bundles() {
 }
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/bundle_impl.hpp>
+#endif

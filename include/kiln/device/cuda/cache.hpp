@@ -19,6 +19,7 @@
 #include <utility>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/cache_disk.hpp>
 #include <kiln/device/cuda/cache_key.hpp>
 
@@ -36,21 +37,7 @@ using compile_function = std::function<compile_result(const compile_request&)>;
 using kernel_image = std::shared_ptr<const std::string>;
 
 /// A text with a number before every line, as compilers count them.
-inline std::string numbered(std::string_view text) {
-  std::string out;
-  int line = 1;
-  for (std::size_t at = 0; at < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string number = std::to_string(line);
-    out.append(number.size() < 4 ? 4 - number.size() : 0, ' ');
-    out += number;
-    if (end > at) out += "  ";
-    out += text.substr(at, end - at);
-    out += '\n';
-    at = end + 1;
-  }
-  return out;
-}
+std::string numbered(std::string_view text);
 
 class compile_cache {
  public:
@@ -139,3 +126,7 @@ class compile_cache {
 };
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/cache_impl.hpp>
+#endif

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/cache_key.hpp>
 
 namespace kiln::cuda {
@@ -35,44 +36,17 @@ struct cache_settings {
 
 namespace detail {
 
-inline std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
-}
+std::string variable(const char* name);
 
 /// "300", "64K", "512M", "2G" as bytes. Throws value_error for anything else.
-inline std::uint64_t bytes_of(const std::string& text) {
-  std::size_t at = 0;
-  std::uint64_t value = 0;
-  for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && value < (std::uint64_t{1} << 50); ++at)
-    value = 10 * value + static_cast<std::uint64_t>(text[at] - '0');
-  const std::string unit = text.substr(at);
-  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
-  if (at == 0 || shift < 0)
-    throw value_error(
-        message("KILN_CACHE_SIZE is \"", text, "\": give a number of bytes, or one with K, M or G behind it"));
-  return value << shift;
-}
+std::uint64_t bytes_of(const std::string& text);
 
 }  // namespace detail
 
 /// What the environment asks for: KILN_CACHE=0 keeps nothing on disk; KILN_CACHE_DIR names the folder, which is else
 /// kiln in XDG_CACHE_HOME or in .cache of HOME; KILN_CACHE_SIZE limits it ("512M", 1G if not given); KILN_DUMP names a
 /// folder for texts and images. Throws value_error for a KILN_CACHE_SIZE that is no size.
-inline cache_settings settings_from_environment() {
-  cache_settings s;
-  s.dump = detail::variable("KILN_DUMP");
-  if (const std::string size = detail::variable("KILN_CACHE_SIZE"); !size.empty())
-    s.most_bytes = detail::bytes_of(size);
-  if (detail::variable("KILN_CACHE") == "0") return s;
-  if (const std::string folder = detail::variable("KILN_CACHE_DIR"); !folder.empty())
-    s.folder = folder;
-  else if (const std::string cache = detail::variable("XDG_CACHE_HOME"); !cache.empty())
-    s.folder = std::filesystem::path(cache) / "kiln";
-  else if (const std::string home = detail::variable("HOME"); !home.empty())
-    s.folder = std::filesystem::path(home) / ".cache" / "kiln";
-  return s;
-}
+cache_settings settings_from_environment();
 
 /// The folder of compiled kernels. Safe to use from several threads and processes.
 class disk_cache {
@@ -215,3 +189,7 @@ class disk_cache {
 };
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/cache_disk_impl.hpp>
+#endif

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/skeletons.hpp>
 
 namespace kiln::cuda {
@@ -73,25 +74,13 @@ inline const cache_key& key_of_skeletons() {
 }  // namespace detail
 
 /// The key of what comes out of a request.
-inline cache_key key_of(const compile_request& request) {
-  detail::hasher h;
-  h.add(cache_format);
-  h.add(request.text);
-  h.add(detail::key_of_skeletons().low);
-  h.add(detail::key_of_skeletons().high);
-  h.add(static_cast<std::uint64_t>(request.architecture));
-  h.add(request.options);
-  h.add(request.compiler);
-  return h.key();
-}
+cache_key key_of(const compile_request& request);
 
 /// 32 hexadecimal digits.
-inline std::string text_of(const cache_key& key) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::uint64_t half : {key.high, key.low})
-    for (int shift = 60; shift >= 0; shift -= 4) out += digits[half >> shift & 15];
-  return out;
-}
+std::string text_of(const cache_key& key);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/cache_key_impl.hpp>
+#endif

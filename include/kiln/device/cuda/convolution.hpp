@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <kiln/core/dims.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
 #include <kiln/device/cuda/context.hpp>
 #include <kiln/device/cuda/cudnn.hpp>
@@ -193,25 +194,11 @@ class cudnn_library {
 };
 
 /// Throws shape_error if cuDNN, which counts in 32 bits, cannot address the elements.
-inline void check_counts(std::initializer_list<dims> shapes, const char* where) {
-  for (const dims& shape : shapes)
-    if (count(shape) > std::numeric_limits<std::int32_t>::max())
-      throw shape_error(message(where, ": a tensor of shape ", shape, " has ", count(shape),
-                                " elements; cuDNN takes fewer than 2^31: split the batch"));
-}
-inline void check_counts(const convolution_sizes& s) {
-  check_counts({{s.batch, s.channels, s.image.height, s.image.width},
-                {s.batch, s.out_channels, s.places.height, s.places.width},
-                {s.out_channels, s.group_inputs(), s.window.kernel.height, s.window.kernel.width}},
-               "convolution");
-}
+void check_counts(std::initializer_list<dims> shapes, const char* where);
+void check_counts(const convolution_sizes& s);
 
-inline bool has_products(const convolution_sizes& s) {
-  return s.batch > 0 && s.weights() > 0 && s.places.area() > 0 && s.image.area() > 0;
-}
-inline void set_zero(void* to, std::int64_t elements, dtype type, bool add, const stream& where) {
-  if (!add && elements > 0) fill_bytes(to, 0, static_cast<std::size_t>(elements) * size_of(type), where);
-}
+bool has_products(const convolution_sizes& s);
+void set_zero(void* to, std::int64_t elements, dtype type, bool add, const stream& where);
 
 // Calls f(handle, plan, workspace) for one pass.
 template <class F>
@@ -232,74 +219,23 @@ void run_convolution(const convolution_sizes& s, dtype type, convolution_pass pa
 /// bias (out_channels) or null, y (batch, out_channels, places), all contiguous and of one floating type. float32 is
 /// rounded to TF32 only if that is allowed; half types are summed in float32. Throws shape_error for 2^31 elements or
 /// more, dtype_error, device_error where cuDNN is missing or fails.
-inline void convolve(const convolution_sizes& s, dtype type, const void* x, const void* w, const void* bias, void* y,
-                     bool allow_tf32, const stream& where) {
-  detail::check_counts(s);
-  const std::int64_t results = s.batch * s.out_channels * s.places.area();
-  if (results == 0) return;
-  const device_scope scope(where.device());
-  const cudnn_functions& api = cudnn_api();
-  const bool products = detail::has_products(s);
-  const detail::scaling scale(type, false), onto(type, true);
-  if (!products) detail::set_zero(y, results, type, false, where);
-  if (products)
-    detail::run_convolution(s, type, detail::convolution_pass::forward, allow_tf32, where, "cudnnConvolutionForward",
-                            [&](cudnn_handle handle, const detail::convolution_plan& plan, void* room) {
-                              return api.forward(handle, scale.one(), plan.x.handle, x, plan.w.handle, w,
-                                                 plan.how.handle, plan.chosen.algorithm, room,
-                                                 plan.chosen.workspace_bytes, scale.keep(), plan.y.handle, y);
-                            });
-  if (bias == nullptr) return;
-  detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
-    const detail::tensor_descriptor from(type, 1, s.out_channels, 1), to(type, s.batch, s.out_channels, s.places);
-    check(api.add_tensor(handle, onto.one(), from.handle, bias, onto.keep(), to.handle, y), "cudnnAddTensor");
-  });
-}
+void convolve(const convolution_sizes& s, dtype type, const void* x, const void* w, const void* bias, void* y,
+              bool allow_tf32, const stream& where);
 
 /// Queues the gradient by x, given that by y, to be written to dx or added to it. As convolve().
-inline void convolve_backward_input(const convolution_sizes& s, dtype type, const void* dy, const void* w, void* dx,
-                                    bool add, bool allow_tf32, const stream& where) {
-  detail::check_counts(s);
-  const device_scope scope(where.device());
-  if (!detail::has_products(s)) return detail::set_zero(dx, s.batch * s.channels * s.image.area(), type, add, where);
-  const detail::scaling scale(type, add);
-  detail::run_convolution(
-      s, type, detail::convolution_pass::backward_input, allow_tf32, where, "cudnnConvolutionBackwardData",
-      [&](cudnn_handle handle, const detail::convolution_plan& plan, void* room) {
-        return cudnn_api().backward_data(handle, scale.one(), plan.w.handle, w, plan.y.handle, dy, plan.how.handle,
-                                         plan.chosen.algorithm, room, plan.chosen.workspace_bytes, scale.keep(),
-                                         plan.x.handle, dx);
-      });
-}
+void convolve_backward_input(const convolution_sizes& s, dtype type, const void* dy, const void* w, void* dx, bool add,
+                             bool allow_tf32, const stream& where);
 
 /// Queues the gradient by w, given that by y, to be written to dw or added to it. As convolve().
-inline void convolve_backward_weight(const convolution_sizes& s, dtype type, const void* x, const void* dy, void* dw,
-                                     bool add, bool allow_tf32, const stream& where) {
-  detail::check_counts(s);
-  const device_scope scope(where.device());
-  if (!detail::has_products(s)) return detail::set_zero(dw, s.weights(), type, add, where);
-  const detail::scaling scale(type, add);
-  detail::run_convolution(
-      s, type, detail::convolution_pass::backward_weight, allow_tf32, where, "cudnnConvolutionBackwardFilter",
-      [&](cudnn_handle handle, const detail::convolution_plan& plan, void* room) {
-        return cudnn_api().backward_filter(handle, scale.one(), plan.x.handle, x, plan.y.handle, dy, plan.how.handle,
-                                           plan.chosen.algorithm, room, plan.chosen.workspace_bytes, scale.keep(),
-                                           plan.w.handle, dw);
-      });
-}
+void convolve_backward_weight(const convolution_sizes& s, dtype type, const void* x, const void* dy, void* dw, bool add,
+                              bool allow_tf32, const stream& where);
 
 /// Queues the gradient by the bias: the sums of dy over images and places, written to db or added to it.
-inline void convolve_backward_bias(const convolution_sizes& s, dtype type, const void* dy, void* db, bool add,
-                                   const stream& where) {
-  detail::check_counts(s);
-  const device_scope scope(where.device());
-  if (s.batch * s.out_channels * s.places.area() == 0) return detail::set_zero(db, s.out_channels, type, add, where);
-  const detail::scaling scale(type, add);
-  detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
-    const detail::tensor_descriptor from(type, s.batch, s.out_channels, s.places), to(type, 1, s.out_channels, 1);
-    check(cudnn_api().backward_bias(handle, scale.one(), from.handle, dy, scale.keep(), to.handle, db),
-          "cudnnConvolutionBackwardBias");
-  });
-}
+void convolve_backward_bias(const convolution_sizes& s, dtype type, const void* dy, void* db, bool add,
+                            const stream& where);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/convolution_impl.hpp>
+#endif

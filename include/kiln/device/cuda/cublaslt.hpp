@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver_types.hpp>
 #include <kiln/device/cuda/library_products.hpp>
 
@@ -114,31 +115,7 @@ struct cublaslt_functions {
 };
 
 /// Looks up all functions in an open library. Throws device_error if one is missing or the library is older than 12.
-inline std::unique_ptr<cublaslt_functions> open_cublaslt(const library& from) {
-  auto api = std::make_unique<cublaslt_functions>();
-  api->file = from;
-  from.get(api->get_version, "cublasLtGetVersion");
-  api->version = api->get_version();
-  if (api->version < 120000) {
-    throw device_error(message("cuBLASLt: ", from.path(), " has version ", api->version / 10000,
-                               ", kiln needs 12.0 or newer; ", detail::install_cublas));
-  }
-  from.get(api->get_status_name, "cublasLtGetStatusName");
-  from.get(api->get_status_string, "cublasLtGetStatusString");
-  from.get(api->create, "cublasLtCreate");
-  from.get(api->descriptor_create, "cublasLtMatmulDescCreate");
-  from.get(api->descriptor_destroy, "cublasLtMatmulDescDestroy");
-  from.get(api->descriptor_set, "cublasLtMatmulDescSetAttribute");
-  from.get(api->layout_create, "cublasLtMatrixLayoutCreate");
-  from.get(api->layout_destroy, "cublasLtMatrixLayoutDestroy");
-  from.get(api->layout_set, "cublasLtMatrixLayoutSetAttribute");
-  from.get(api->preference_create, "cublasLtMatmulPreferenceCreate");
-  from.get(api->preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  from.get(api->preference_set, "cublasLtMatmulPreferenceSetAttribute");
-  from.get(api->get_heuristic, "cublasLtMatmulAlgoGetHeuristic");
-  from.get(api->multiply, "cublasLtMatmul");
-  return api;
-}
+std::unique_ptr<cublaslt_functions> open_cublaslt(const library& from);
 
 /// The functions of cuBLASLt, looked up at the first call. Throws device_error that says where the library was looked
 /// for and what to install.
@@ -168,18 +145,14 @@ inline const char* way_out(cublas_status status) {
 }  // namespace detail
 
 /// "CUBLAS_STATUS_NOT_SUPPORTED (15): an unsupported value or parameter was passed".
-inline std::string describe(cublas_status status) {
-  const cublaslt_functions& api = cublaslt_api();
-  const char *const name = api.get_status_name(status), *const words = api.get_status_string(status);
-  return message(name ? name : "cuBLAS error", " (", static_cast<int>(status), "): ", words ? words : "unknown");
-}
+std::string describe(cublas_status status);
 
 /// Throws device_error that names the operation, the status, the library's file and the way out, unless `status` is
 /// success.
-inline void check(cublas_status status, std::string_view operation) {
-  if (status == cublas_status::success) return;
-  throw device_error(
-      message(operation, ": ", describe(status), ", says ", cublaslt_api().file.path(), "; ", detail::way_out(status)));
-}
+void check(cublas_status status, std::string_view operation);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/cublaslt_impl.hpp>
+#endif

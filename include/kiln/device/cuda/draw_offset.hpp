@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/memory.hpp>
 #include <kiln/device/cuda/memory_copy.hpp>
 
@@ -28,22 +29,7 @@ struct no_offsets {
   no_offsets() : word(static_cast<std::size_t>(cuda_device_count())) {}
 };
 /// A zero in the memory of a device.
-inline std::uint64_t* no_offset(Cuda device) {
-  static no_offsets& all = *new no_offsets;
-  auto& mine = all.word[static_cast<std::size_t>(device.index)];
-  if (std::uint64_t* known = mine.load(std::memory_order_acquire)) return known;
-  const std::lock_guard lock(all.mutex);
-  if (std::uint64_t* known = mine.load(std::memory_order_acquire)) return known;
-  static std::vector<ref<storage>>& kept = *new std::vector<ref<storage>>;
-  const stream& where = current_stream(device);
-  const pool_scope general{ref<memory_pool>()};  // and not a graph's
-  kept.push_back(new_storage(sizeof(std::uint64_t), where));
-  fill_bytes(kept.back()->data, 0, sizeof(std::uint64_t), where);
-  where.synchronize();  // other streams read it as well
-  auto* const made = static_cast<std::uint64_t*>(kept.back()->data);
-  mine.store(made, std::memory_order_release);
-  return made;
-}
+std::uint64_t* no_offset(Cuda device);
 
 }  // namespace detail
 
@@ -55,3 +41,7 @@ inline const std::uint64_t* draw_offset(Cuda device) {
 }
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/draw_offset_impl.hpp>
+#endif

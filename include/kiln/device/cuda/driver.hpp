@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver_types.hpp>
 #include <kiln/device/cuda/library.hpp>
 
@@ -93,88 +94,13 @@ inline constexpr library_description driver_library{
 inline constexpr int oldest_driver = 12000;
 
 // The symbols: NVIDIA renames a function when its meaning changes, and the driver keeps the old one under the old name.
-inline void resolve(driver_functions& api) {
-  const library& from = api.file;
-  from.get(api.init, "cuInit");
-  from.get(api.driver_get_version, "cuDriverGetVersion");
-  from.get(api.get_error_name, "cuGetErrorName");
-  from.get(api.get_error_string, "cuGetErrorString");
-  from.get(api.device_get_count, "cuDeviceGetCount");
-  from.get(api.device_get, "cuDeviceGet");
-  from.get(api.device_get_name, "cuDeviceGetName");
-  from.get(api.device_get_attribute, "cuDeviceGetAttribute");
-  from.get(api.device_total_memory, "cuDeviceTotalMem_v2");
-  from.get(api.device_can_access_peer, "cuDeviceCanAccessPeer");
-  from.get(api.primary_context_retain, "cuDevicePrimaryCtxRetain");
-  from.get(api.primary_context_release, "cuDevicePrimaryCtxRelease_v2");
-  from.get(api.context_get_current, "cuCtxGetCurrent");
-  from.get(api.context_set_current, "cuCtxSetCurrent");
-  from.get(api.context_synchronize, "cuCtxSynchronize");
-  from.get(api.context_enable_peer_access, "cuCtxEnablePeerAccess");
-  from.get(api.memory_allocate, "cuMemAlloc_v2");
-  from.get(api.memory_free, "cuMemFree_v2");
-  from.get(api.host_memory_allocate, "cuMemHostAlloc");
-  from.get(api.host_memory_free, "cuMemFreeHost");
-  from.get(api.memory_get_info, "cuMemGetInfo_v2");
-  from.get(api.pointer_get_attribute, "cuPointerGetAttribute");
-  from.get(api.copy_to_device, "cuMemcpyHtoDAsync_v2");
-  from.get(api.copy_to_host, "cuMemcpyDtoHAsync_v2");
-  from.get(api.copy_on_device, "cuMemcpyDtoDAsync_v2");
-  from.get(api.copy_to_peer, "cuMemcpyPeerAsync");
-  from.get(api.fill_bytes, "cuMemsetD8Async");
-  from.get(api.stream_create, "cuStreamCreateWithPriority");
-  from.get(api.stream_destroy, "cuStreamDestroy_v2");
-  from.get(api.stream_synchronize, "cuStreamSynchronize");
-  from.get(api.stream_query, "cuStreamQuery");
-  from.get(api.stream_wait_event, "cuStreamWaitEvent");
-  from.get(api.event_create, "cuEventCreate");
-  from.get(api.event_destroy, "cuEventDestroy_v2");
-  from.get(api.event_record, "cuEventRecord");
-  from.get(api.event_query, "cuEventQuery");
-  from.get(api.event_synchronize, "cuEventSynchronize");
-  from.get(api.event_elapsed_time, "cuEventElapsedTime");
-  from.get(api.module_load_data, "cuModuleLoadData");
-  from.get(api.module_unload, "cuModuleUnload");
-  from.get(api.module_get_function, "cuModuleGetFunction");
-  from.get(api.function_get_attribute, "cuFuncGetAttribute");
-  from.get(api.function_set_attribute, "cuFuncSetAttribute");
-  from.get(api.blocks_per_multiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  from.get(api.launch_kernel, "cuLaunchKernel");
-  from.get(api.stream_begin_capture, "cuStreamBeginCapture_v2");
-  from.get(api.stream_end_capture, "cuStreamEndCapture");
-  from.get(api.stream_is_capturing, "cuStreamIsCapturing");
-  from.get(api.graph_instantiate, "cuGraphInstantiateWithFlags");
-  from.get(api.graph_launch, "cuGraphLaunch");
-  from.get(api.graph_exec_destroy, "cuGraphExecDestroy");
-  from.get(api.graph_destroy, "cuGraphDestroy");
-}
+void resolve(driver_functions& api);
 
 }  // namespace detail
 
 /// Opens the driver anew and starts it, without regard to what driver() found. Throws device_error: not there, too old,
 /// or without a device it could run.
-inline std::unique_ptr<driver_functions> open_driver() {
-  auto api = std::make_unique<driver_functions>();
-  api->file = open_library(detail::driver_library);
-  // The version first, so that a driver that is too old is called that, rather than named by what it lacks.
-  api->file.get(api->driver_get_version, "cuDriverGetVersion");
-  if (api->driver_get_version(&api->version) == driver_result::success && api->version < detail::oldest_driver) {
-    throw device_error(message("CUDA driver: ", api->file.path(), " runs CUDA ", api->version / 1000, '.',
-                               api->version % 1000 / 10, " at most, kiln needs 12.0; ",
-                               detail::driver_library.install));
-  }
-  detail::resolve(*api);
-  if (const driver_result result = api->init(0); result != driver_result::success) {
-    const char* words = nullptr;
-    api->get_error_string(result, &words);
-    throw device_error(message("CUDA driver: ", api->file.path(), " does not start: ", words ? words : "no reason",
-                               " (", static_cast<int>(result), "); ",
-                               result == driver_result::no_device
-                                   ? "run on a machine with an NVIDIA GPU, or let CUDA_VISIBLE_DEVICES show one"
-                                   : "check the driver's installation with nvidia-smi"));
-  }
-  return api;
-}
+std::unique_ptr<driver_functions> open_driver();
 
 namespace detail {
 
@@ -210,14 +136,7 @@ inline const driver_functions& driver() {
 }
 
 /// "CUDA_ERROR_INVALID_VALUE (1): invalid argument".
-inline std::string describe(driver_result result) {
-  const char *name = nullptr, *words = nullptr;
-  if (const driver_functions* api = find_driver()) {
-    api->get_error_name(result, &name);
-    api->get_error_string(result, &words);
-  }
-  return message(name ? name : "CUDA error", " (", static_cast<int>(result), "): ", words ? words : "unknown");
-}
+std::string describe(driver_result result);
 
 /// True for errors after which the driver refuses all further work of this process.
 constexpr bool is_final(driver_result result) {
@@ -232,17 +151,10 @@ inline constinit std::atomic<const char*> last_launched{"none"};
 
 /// Throws device_error that names the operation unless `result` is success. Errors of work that was queued earlier show
 /// at whatever call comes next, which the text says.
-inline void check(driver_result result, std::string_view operation) {
-  if (result == driver_result::success) return;
-  if (is_final(result)) {
-    throw device_error(
-        message(operation, ": ", describe(result), "; a kernel caused it (the last one queued is ",
-                detail::last_launched.load(),
-                "), and this process can use the device no longer: start anew with KILN_SYNC=1, or under "
-                "compute-sanitizer, to find the kernel"));
-  }
-  throw device_error(
-      message(operation, ": ", describe(result), "; check the arguments and the device with nvidia-smi"));
-}
+void check(driver_result result, std::string_view operation);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/driver_impl.hpp>
+#endif

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/context.hpp>
 #include <kiln/device/cuda/device.hpp>
 #include <kiln/device/cuda/driver.hpp>
@@ -27,10 +28,7 @@ struct launch_size {
 
 namespace detail {
 
-inline std::atomic<bool>& waits_after_launch() {
-  static std::atomic<bool> waits = environment("KILN_SYNC") == "1";
-  return waits;
-}
+std::atomic<bool>& waits_after_launch();
 
 // Names that may be printed at any later time, after their module is gone too.
 inline const char* kept_name(const std::string& name) {
@@ -157,8 +155,10 @@ class loaded_module {
 };
 
 /// For finding faults: each launch waits for its kernel, so that an error shows where it was made. Also KILN_SYNC=1.
-inline void set_launch_waits(bool on) {
-  detail::waits_after_launch() = on;
-}
+void set_launch_waits(bool on);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/driver_module_impl.hpp>
+#endif

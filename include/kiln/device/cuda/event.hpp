@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/stream.hpp>
 
 namespace kiln::cuda {
@@ -65,19 +66,13 @@ class event {
 };
 
 /// The time between two marks that are reached, both made with timing, to about half a microsecond.
-inline double milliseconds(const event& from, const event& to) {
-  const device_scope scope(from.device());
-  float time = 0;
-  check(driver().event_elapsed_time(&time, from.handle(), to.handle()), "milliseconds");
-  return static_cast<double>(time);
-}
+double milliseconds(const event& from, const event& to);
 
 /// Lets the later work of one stream wait for all work so far of another.
-inline void hold_back(const stream& later, const stream& earlier) {
-  if (later == earlier) return;
-  event mark(earlier.device());
-  mark.record(earlier);
-  mark.hold_back(later);
-}
+void hold_back(const stream& later, const stream& earlier);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/event_impl.hpp>
+#endif

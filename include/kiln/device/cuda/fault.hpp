@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/memory_pinned.hpp>
 
 namespace kiln::cuda {
@@ -29,37 +30,14 @@ struct fault_words {
 }  // namespace detail
 
 /// Where kernels of a device report a fault.
-inline std::uint32_t* fault_word(Cuda device) {
-  auto& all = detail::fault_words::instance();
-  auto& mine = all.word[static_cast<std::size_t>(device.index)];
-  if (std::uint32_t* known = mine.load(std::memory_order_acquire)) return known;
-  const std::lock_guard lock(all.mutex);
-  if (std::uint32_t* known = mine.load(std::memory_order_acquire)) return known;
-  static std::vector<ref<storage>>& kept = *new std::vector<ref<storage>>;
-  kept.push_back(new_pinned_storage(sizeof(std::uint32_t), device));
-  auto* made = static_cast<std::uint32_t*>(kept.back()->data);
-  *made = 0;
-  mine.store(made, std::memory_order_release);
-  return made;
-}
+std::uint32_t* fault_word(Cuda device);
 
 /// After the host has waited for a device: throws value_error if a kernel has divided an integer by zero since the last
 /// time, index_error if one has met an index that names no place. Values that depend on that are not to be used.
-inline void check_fault(Cuda device) {
-  std::uint32_t* const word =
-      detail::fault_words::instance().word[static_cast<std::size_t>(device.index)].load(std::memory_order_acquire);
-  if (!word) return;
-  const std::atomic_ref<std::uint32_t> flag(*word);
-  const std::uint32_t found = flag.load(std::memory_order_relaxed);
-  if (found == 0) return;
-  flag.store(0, std::memory_order_relaxed);
-  if (found == 2)
-    throw index_error(
-        "an index outside its axis, in a gather or scatter that ran since the last time that values were read: check "
-        "the indices");
-  throw value_error(
-      "division of an integer by zero, in a kernel that ran since the last time that values were read: "
-      "check the divisor, or compute in a floating type");
-}
+void check_fault(Cuda device);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/fault_impl.hpp>
+#endif

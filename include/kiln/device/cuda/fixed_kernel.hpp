@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/kernels.hpp>
 #include <kiln/device/cuda/stream.hpp>
 
@@ -23,21 +24,7 @@ struct fixed_kernel {
   std::string words = {};  ///< what it does, as the first line of the text; may be empty
 };
 
-inline source print_fixed(const fixed_kernel& what) {
-  source out;
-  out.name = "kiln_" + what.name;
-  detail::lines body;
-  if (!what.words.empty()) body.add("// ", what.words);
-  body.add("#include <kernels/", what.file, ">\n");
-  body.add("namespace kiln::kernels {\n");
-  body.open("extern \"C\" __global__ void __launch_bounds__(", what.threads, ") ", out.name, "(", what.parameters, ")");
-  body.add(what.call, ";");
-  body.close();
-  body.add("\n}  // namespace kiln::kernels");
-  body.add("using kiln::kernels::", out.name, ";");
-  out.text = body.text();
-  return out;
-}
+source print_fixed(const fixed_kernel& what);
 
 /// Queues the kernel that `print()` gives, known by `key`, with `items` things to do, one a thread at a time; as many
 /// blocks as the device runs at once. `arguments` are the addresses of the parameters' values.
@@ -57,3 +44,7 @@ void launch_fixed(const std::string& key, Print print, std::int64_t items, int t
 }
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/fixed_kernel_impl.hpp>
+#endif

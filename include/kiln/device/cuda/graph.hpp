@@ -135,7 +135,7 @@ graph capture(Work&& work, Cuda device = {}, int warm_ups = 1) {
   detail::refuse_in_capture("capture");
   if (warm_ups < 0) throw value_error(message("capture: ", warm_ups, " warm-ups; use 0 or more"));
   const stream before = current_stream(device), own = stream::create(device);
-  const ref<detail::memory_pool> pool = detail::device_memory::new_pool(device);
+  const ref<detail::memory_pool> pool = detail::new_pool(device);
   hold_back(own, before);
   const detail::joined_streams joined{before, own};
   graph_draws draws{new_storage(sizeof(std::uint64_t), before), 0, 0};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/fault.hpp>
 #include <kiln/device/cuda/memory.hpp>
 #include <kiln/device/cuda/print_index.hpp>
@@ -112,33 +113,16 @@ class index_run {
 /// Whether sums that depend on the order of their terms (scatter_add, and the gradients of gather and index_select) are
 /// made in a fixed order, so that each run gives the same bits; on at first. Off, they are made with atomics: faster
 /// where few positions share a place.
-inline void set_deterministic(bool on) {
-  detail::sums_in_order = on;
-}
-inline bool deterministic() {
-  return detail::sums_in_order;
-}
+void set_deterministic(bool on);
+bool deterministic();
 
 /// Queues a job over elements of a type. An index that names no place is reported when values are read, as an
 /// index_error; a gather gives zero there, the others pass it over. Throws shape_error for more than 2^32 places or
 /// indices of a scatter_add in order, device_error.
-inline void run_index(const index_job& job, dtype type, Cuda device) {
-  if (count(job.domain) == 0) return;
-  detail::index_run run(job, type, device);
-  switch (job.move) {
-    case index_move::gather:
-      return run.each_by_itself(index_kernel::gather);
-    case index_move::scatter:
-      return run.each_by_itself(index_kernel::scatter);
-    case index_move::scatter_add:
-      break;
-  }
-  // No instruction exchanges a single byte.
-  const bool atomic = !detail::sums_in_order && size_of(type) > 1;
-  if (atomic)
-    run.each_by_itself(index_kernel::scatter_add);
-  else
-    run.in_order();
-}
+void run_index(const index_job& job, dtype type, Cuda device);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/index_impl.hpp>
+#endif

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/bundle.hpp>
 #include <kiln/device/cuda/compile.hpp>
 #include <kiln/device/cuda/driver_module.hpp>
@@ -20,10 +21,7 @@
 namespace kiln::cuda {
 
 /// The compiled kernels of this process, on whatever device they will be loaded.
-inline compile_cache& process_cache() {
-  static compile_cache& cache = *new compile_cache;
-  return cache;
-}
+compile_cache& process_cache();
 
 /// A kernel on a device, and what its parameters are.
 struct loaded_kernel {
@@ -34,19 +32,7 @@ struct loaded_kernel {
 namespace detail {
 
 // What a text depends on. The printers differ in what they make of one plan's shape: the shape is in the key.
-inline std::string key_of(const tape_view& tape, const plan& how) {
-  std::string key = how.key();
-  const auto add = [&key](std::uint64_t part) { key.append(reinterpret_cast<const char*>(&part), sizeof part); };
-  for (int i = 0; i < tape.size; ++i) {
-    const instruction& x = tape[i];
-    for (const std::uint64_t part : {static_cast<std::uint64_t>(x.code), static_cast<std::uint64_t>(x.type),
-                                     static_cast<std::uint64_t>(x.a), static_cast<std::uint64_t>(x.b),
-                                     static_cast<std::uint64_t>(x.c), static_cast<std::uint64_t>(x.slot), x.literal})
-      add(part);
-  }
-  for (int r = 0; r < tape.result_count; ++r) add(static_cast<std::uint64_t>(tape.results[r]));
-  return key;
-}
+std::string key_of(const tape_view& tape, const plan& how);
 
 class kernel_table {
  public:
@@ -82,65 +68,32 @@ class kernel_table {
   std::map<std::pair<kernel_image, int>, loaded_module> modules_;
 };
 
-inline void refuse_in_capture_of(const source& printed) {
-  refuse_in_capture(message("the kernel ", printed.name, " has to be compiled or loaded"));
-}
+void refuse_in_capture_of(const source& printed);
 
 /// Whether kernels may be compiled here: a compiler is there, and not forbidden.
-inline bool may_compile() {
-  return !bundle_required() && find_nvrtc() != nullptr;
-}
+bool may_compile();
 
 /// The error of a kernel that no bundle has and that cannot be compiled.
-[[noreturn]] inline void fail_without_compiler(const std::string& what, const std::string& kernel, Cuda device) {
-  const int architecture = properties(device).architecture;
-  const bool required = bundle_required();
-  throw device_error(message(
-      "cuda: no compiled kernel for ", what, " (", kernel, ") on sm_", architecture, ": ", process_bundles().state(),
-      ", and ", required ? "KILN_REQUIRE_BUNDLE=1 forbids to compile one" : "there is no compiler (",
-      required ? "" : opened_nvrtc::instance().reason + ")", ". Build the program with kiln_bundle(<target> ARCHS ",
-      architecture, required ? "), or unset KILN_REQUIRE_BUNDLE" : ")"));
-}
+[[noreturn]] void fail_without_compiler(const std::string& what, const std::string& kernel, Cuda device);
 
 }  // namespace detail
 
 /// A printed kernel on a device from bundles; null if they do not have it, or not for this driver.
-inline std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, const source& printed, Cuda device,
-                                                           const bundle_list& from = process_bundles()) {
-  detail::refuse_in_capture_of(printed);
-  const kernel_image image = from.find(printed.text, properties(device).architecture);
-  if (!image) return nullptr;
-  try {
-    return detail::kernel_table::instance().add(key, device, printed, image);
-  } catch (const device_error& caught) {  // compiled by a newer CUDA than the driver's: it may be compiled again
-    from.note(caught.what());
-    return nullptr;
-  }
-}
+std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, const source& printed, Cuda device,
+                                                    const bundle_list& from = process_bundles());
 
 /// A printed kernel on a device: out of a bundle, else from the disk or compiled. Throws device_error if that cannot
 /// be, and while a graph is captured: the work has to run once before.
-inline std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device) {
-  if (auto found = bundled_kernel(key, printed, device)) return found;
-  if (bundle_required()) detail::fail_without_compiler("one of kiln's own kernels", printed.name, device);
-  const nvrtc_functions& compiler = nvrtc();
-  const kernel_image image =
-      process_cache().get(request_for(printed, properties(device).architecture, compiler), compile_with(compiler));
-  return detail::kernel_table::instance().add(key, device, printed, image);
-}
+std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device);
 
 /// The kernel of a launch if it is loaded, or in a bundle; else null.
-inline std::shared_ptr<const loaded_kernel> find_kernel(const launch& what, Cuda device) {
-  const std::string key = detail::key_of(what.job.tape, what.how);
-  if (auto known = detail::kernel_table::instance().find(key, device.index)) return known;
-  return bundled_kernel(key, what.print(what.job, what.how), device);
-}
+std::shared_ptr<const loaded_kernel> find_kernel(const launch& what, Cuda device);
 
 /// The kernel of a launch, compiled if need be.
-inline std::shared_ptr<const loaded_kernel> kernel_of(const launch& what, Cuda device) {
-  const std::string key = detail::key_of(what.job.tape, what.how);
-  if (auto known = detail::kernel_table::instance().find(key, device.index)) return known;
-  return load_kernel(key, what.print(what.job, what.how), device);
-}
+std::shared_ptr<const loaded_kernel> kernel_of(const launch& what, Cuda device);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/kernels_impl.hpp>
+#endif

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver.hpp>
 #include <kiln/device/cuda/library.hpp>
 
@@ -25,9 +26,7 @@ inline constexpr const char* install_cublas =
 inline constexpr const char* install_cudnn = "install cuDNN 9, or `pip install nvidia-cudnn-cu13`";
 
 // These carry kernels for the driver's own major version or an older one; a newer one cannot start on it.
-inline bool newest_allowed(int driver_version) {
-  return driver_version == 0 || driver_version >= 13000;
-}
+bool newest_allowed(int driver_version);
 
 // The outcome of the first attempt, kept.
 class opened_library {
@@ -49,31 +48,16 @@ class opened_library {
   std::string reason_;
 };
 
-inline int driver_version_or_zero() {
-  const driver_functions* const device = find_driver();
-  return device == nullptr ? 0 : device->version;
-}
+int driver_version_or_zero();
 
 }  // namespace detail
 
 /// What to look for as cuBLAS beside a driver of this version (0 without one).
-inline library_description cublas_library(int driver_version) {
-  using span = std::span<const char* const>;
-  return {"cuBLAS", "KILN_LIBCUBLAS",
-          detail::newest_allowed(driver_version) ? span(detail::cublas_files_13) : span(detail::cublas_files_12),
-          detail::cublas_wheels, detail::install_cublas};
-}
+library_description cublas_library(int driver_version);
 /// What to look for as cuBLASLt beside a driver of this version (0 without one).
-inline library_description cublaslt_library(int driver_version) {
-  using span = std::span<const char* const>;
-  return {"cuBLASLt", "KILN_LIBCUBLASLT",
-          detail::newest_allowed(driver_version) ? span(detail::cublaslt_files_13) : span(detail::cublaslt_files_12),
-          detail::cublas_wheels, detail::install_cublas};
-}
+library_description cublaslt_library(int driver_version);
 /// What to look for as cuDNN.
-inline library_description cudnn_library() {
-  return {"cuDNN", "KILN_LIBCUDNN", detail::cudnn_files, detail::cudnn_wheels, detail::install_cudnn};
-}
+library_description cudnn_library();
 
 /// cuBLAS, opened at the first call. Throws device_error if there is none.
 inline const library& cublas() {
@@ -94,3 +78,7 @@ inline const library& cudnn() {
 }
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/library_products_impl.hpp>
+#endif

@@ -13,6 +13,7 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/storage.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/context.hpp>
 #include <kiln/device/cuda/event.hpp>
 #include <kiln/device/cuda/stream.hpp>
@@ -132,51 +133,27 @@ struct pinned_memory {
   }
 };
 
-inline void release_pinned(storage* memory) noexcept {
-  pinned_memory::instance().release(static_cast<pinned_block*>(memory->owner));
-  delete memory;
-}
+void release_pinned(storage* memory) noexcept;
 
 }  // namespace detail
 
 /// Uninitialised pinned memory of the host, for copies with any device. Throws memory_error if the system pins no more.
-inline ref<storage> new_pinned_storage(std::size_t bytes, Cuda device = {}) {
-  if (bytes > std::size_t{1} << 46) {
-    throw memory_error(message("pinned memory: ", bytes, " bytes are more than any machine has; copy in parts"));
-  }
-  detail::pinned_block* const block = detail::pinned_memory::instance().allocate(bytes, device);
-  auto* made = new storage;
-  made->data = block->start;
-  made->bytes = bytes;
-  made->release = &detail::release_pinned;
-  made->owner = block;
-  return ref<storage>::adopt(made);
-}
+ref<storage> new_pinned_storage(std::size_t bytes, Cuda device = {});
 
 /// True for memory of new_pinned_storage().
-inline bool is_pinned(const storage& memory) {
-  return memory.release == &detail::release_pinned;
-}
+bool is_pinned(const storage& memory);
 
 /// Says that a copy in this stream names the pinned memory, so that it is not handed out again before the copy is done.
-inline void record_pinned_use(const storage& memory, const stream& user) {
-  if (!is_pinned(memory)) return;
-  auto& users = static_cast<detail::pinned_block*>(memory.owner)->users;
-  const std::lock_guard lock(detail::pinned_memory::instance().mutex);
-  if (std::find(users.begin(), users.end(), user) == users.end()) users.push_back(user);
-}
+void record_pinned_use(const storage& memory, const stream& user);
 
 /// Numbers of the moment.
-inline pinned_statistics pinned_memory_stats() {
-  auto& memory = detail::pinned_memory::instance();
-  const std::lock_guard lock(memory.mutex);
-  return memory.counts;
-}
+pinned_statistics pinned_memory_stats();
 
 /// Unpins all memory that is kept for reuse.
-inline void empty_pinned_cache() {
-  detail::refuse_in_capture("empty_pinned_cache");
-  detail::pinned_memory::instance().empty();
-}
+void empty_pinned_cache();
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/memory_pinned_impl.hpp>
+#endif

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <kiln/core/storage.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/event.hpp>
 #include <kiln/device/cuda/stream.hpp>
 
@@ -174,9 +175,11 @@ struct memory_pool {
   }
 };
 
-inline void destroy(memory_pool* pool) noexcept {
-  pool->end(pool);
-}
+void destroy(memory_pool* pool) noexcept;
 
 }  // namespace detail
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/memory_pool_impl.hpp>
+#endif

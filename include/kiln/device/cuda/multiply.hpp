@@ -11,6 +11,7 @@
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/error.hpp>
 #include <kiln/core/storage.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/context.hpp>
 #include <kiln/device/cuda/memory.hpp>
 #include <kiln/device/cuda/memory_copy.hpp>
@@ -26,96 +27,28 @@ namespace detail {
 inline constexpr std::uintptr_t bias_alignment = 16;
 
 // Throws unless a task makes sense.
-inline void check_task(const product_task& task) {
-  if (compute_type(task.type) != dtype::float32 && task.type != dtype::float64) {
-    throw dtype_error(message("multiply: ", name(task.type),
-                              " matrices; cuBLASLt multiplies float32, float64, float16 and bfloat16: convert first"));
-  }
-  const int rank = task.batch.rank();
-  if (task.a.columns != task.b.rows || task.a.rows < 0 || task.a.columns < 0 || task.b.columns < 0 ||
-      task.a.batch_strides.rank() != rank || task.b.batch_strides.rank() != rank ||
-      task.out_batch_strides.rank() != rank ||
-      std::any_of(task.batch.begin(), task.batch.end(), [](std::int64_t size) { return size < 0; })) {
-    throw shape_error(message("multiply: ", task, " with batch strides ", task.a.batch_strides, ", ",
-                              task.b.batch_strides, " and ", task.out_batch_strides,
-                              "; a needs as many columns as b has rows, and each batch axis one stride of each"));
-  }
-  for (const std::int64_t size : {task.a.rows, task.a.columns, task.b.columns}) {
-    if (size > largest_extent)
-      throw shape_error(message("multiply: ", task, "; cuBLASLt takes at most ", largest_extent,
-                                " rows or columns: split the larger matrix"));
-  }
-}
+void check_task(const product_task& task);
 
-inline void check_layouts(const product_task& task, bool empty_sum) {
-  for (const matrix_operand* x : {&task.a, &task.b}) {
-    if (!empty_sum && (!is_readable(*x) || x->data == nullptr))
-      throw value_error(message("multiply: ", task, "; the ", x == &task.a ? "left" : "right", " matrix at ", x->data,
-                                " with strides ", x->row_stride, " and ", x->column_stride,
-                                " cannot be read where it lies: copy it to contiguous memory first"));
-  }
-  if (task.out == nullptr || (task.a.rows > 1 && task.out_row_stride < task.b.columns)) {
-    throw value_error(message("multiply: ", task, "; the result at ", task.out, " with a row stride of ",
-                              task.out_row_stride, " does not hold rows of ", task.b.columns,
-                              ": give it memory with rows that far apart or more"));
-  }
-}
+void check_layouts(const product_task& task, bool empty_sum);
 
 }  // namespace detail
 
 /// Whether cuBLASLt documents the epilogue and the bias of a task: the GELU not in float64, where its accuracy is not
 /// stated, and a bias only at an address that is a multiple of 16. True if there is neither.
-inline bool can_fuse(const product_task& task) {
-  if (task.epilogue == product_epilogue::gelu_tanh && task.type == dtype::float64) return false;
-  return reinterpret_cast<std::uintptr_t>(task.bias) % detail::bias_alignment == 0;
-}
+bool can_fuse(const product_task& task);
 
 /// Queues a product, or a stack of them, in a stream. Sums of float16 and bfloat16 are made in float32 and rounded
 /// once; where products are summed over batch axes whose strides do not let them be one longer sum, once for each
 /// product. Sums of no products are zero. Throws shape_error and value_error for what does not fit (is_readable,
 /// can_fuse), dtype_error for other types, device_error where cuBLASLt is missing or fails.
-inline void multiply(const product_task& task, const stream& where) {
-  detail::check_task(task);
-  detail::product_walk walk(task);
-  if (walk.nothing) return;
-  detail::check_layouts(task, walk.empty_sum);
-  if (!can_fuse(task)) {
-    throw value_error(message("multiply: ", task,
-                              "; cuBLASLt does not have this epilogue for this type, or the bias at ", task.bias,
-                              " is not aligned to 16 bytes: ask can_fuse() first and apply it after"));
-  }
-  const device_scope scope(where.device());
-  product_task simple = task;
-  ref<storage> zeros;
-  if (walk.empty_sum) {
-    if (task.add && task.epilogue == product_epilogue::none && task.bias == nullptr) return;
-    // A product of zeros, so that a bias and an epilogue mean what they always do.
-    const std::int64_t longest = std::max(task.a.rows, task.b.columns);
-    zeros = new_storage(static_cast<std::size_t>(longest) * size_of(task.type), where);
-    fill_bytes(zeros->data, 0, zeros->bytes, where);
-    simple.a = {zeros->data, task.a.rows, 1, 1, 1, {}};
-    simple.b = {zeros->data, 1, task.b.columns, task.b.columns, 1, {}};
-    for (int i = walk.count; i-- > 0;) {
-      walk[i].a = walk[i].b = 0;
-      if (walk[i].out == 0) walk.erase(i);
-    }
-  }
-  detail::simplify(simple, walk);
-  detail::product_run(simple, walk, task, where).queue();
-}
+void multiply(const product_task& task, const stream& where);
 
 /// can_fuse(task), and cuBLASLt found a kernel for it on the stream's device: then multiply() has one too. The answer
 /// is kept with the plan, so asking costs nothing that multiply() would not.
-inline bool can_fuse(const product_task& task, const stream& where) {
-  detail::check_task(task);
-  detail::product_walk walk(task);
-  if (walk.nothing || walk.empty_sum) return can_fuse(task);
-  detail::check_layouts(task, false);
-  if (!can_fuse(task)) return false;
-  const device_scope scope(where.device());
-  product_task simple = task;
-  detail::simplify(simple, walk);
-  return detail::product_run(simple, walk, task, where).is_possible();
-}
+bool can_fuse(const product_task& task, const stream& where);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/multiply_impl.hpp>
+#endif

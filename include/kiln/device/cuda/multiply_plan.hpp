@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/context.hpp>
 #include <kiln/device/cuda/cublaslt.hpp>
 #include <kiln/device/cuda/stream.hpp>
@@ -28,10 +29,7 @@ struct product_statistics {
 
 namespace detail {
 
-inline std::atomic<bool>& tf32_is_on() {
-  static std::atomic<bool> on = false;
-  return on;
-}
+std::atomic<bool>& tf32_is_on();
 
 // A column-major matrix of cuBLASLt: `rows` elements next to each other, columns `leading` apart.
 struct column_major {
@@ -79,18 +77,7 @@ struct library_object {
   }
 };
 
-inline void create_layout(library_object<matrix_layout>& made, cuda_data_type type, const column_major& m,
-                          std::int32_t batch) {
-  const cublaslt_functions& api = cublaslt_api();
-  made.destroy = api.layout_destroy;
-  check(api.layout_create(&made.handle, type, static_cast<std::uint64_t>(m.rows), static_cast<std::uint64_t>(m.columns),
-                          m.leading),
-        "cublasLtMatrixLayoutCreate");
-  if (batch == 1) return;
-  check(api.layout_set(made.handle, layout_attribute::batch_count, &batch, sizeof batch), "batch count");
-  check(api.layout_set(made.handle, layout_attribute::batch_stride, &m.batch_stride, sizeof m.batch_stride),
-        "batch stride");
-}
+void create_layout(library_object<matrix_layout>& made, cuda_data_type type, const column_major& m, std::int32_t batch);
 
 /// Descriptors and the chosen kernel. Changed by nobody but for the address of the bias, under `bias_mutex`.
 struct product_plan {
@@ -126,32 +113,7 @@ struct product_plan {
 inline constexpr std::uint64_t most_workspace_bytes = std::uint64_t{32} << 20;
 
 // Asks for the kernel that should be fastest. `bias` gives only its alignment.
-inline void choose(product_plan& plan, const plan_key& key, cublaslt_handle handle, const void* bias) {
-  const cublaslt_functions& api = cublaslt_api();
-  library_object<matmul_preference> wanted;
-  wanted.destroy = api.preference_destroy;
-  check(api.preference_create(&wanted.handle), "cublasLtMatmulPreferenceCreate");
-  const auto set = [&](preference_attribute which, const auto& value) {
-    check(api.preference_set(wanted.handle, which, &value, sizeof value), "cublasLtMatmulPreferenceSet");
-  };
-  set(preference_attribute::workspace_bytes, most_workspace_bytes);
-  set(preference_attribute::alignment_a, key.alignment_a);
-  set(preference_attribute::alignment_b, key.alignment_b);
-  set(preference_attribute::alignment_c, key.alignment_d);
-  set(preference_attribute::alignment_d, key.alignment_d);
-  // Half types are rounded once, at the store: parts of a sum are not to be rounded before they are added.
-  if (key.type == cuda_data_type::float16 || key.type == cuda_data_type::bfloat16)
-    set(preference_attribute::reduction_schemes, reduction_in_compute_type);
-  if (bias != nullptr) plan.set(matmul_attribute::bias_pointer, bias);
-  matmul_heuristic best{};
-  int found = 0;
-  const cublas_status status = api.get_heuristic(handle, plan.descriptor.handle, plan.a.handle, plan.b.handle,
-                                                 plan.d.handle, plan.d.handle, wanted.handle, 1, &best, &found);
-  if (status != cublas_status::not_supported) check(status, "cublasLtMatmulAlgoGetHeuristic");
-  plan.possible = status == cublas_status::success && found > 0 && best.state == cublas_status::success;
-  plan.algorithm = best.algorithm;
-  plan.workspace_bytes = best.workspace_bytes;
-}
+void choose(product_plan& plan, const plan_key& key, cublaslt_handle handle, const void* bias);
 
 /// cuBLASLt on one device: its handle and the plans made so far.
 class product_library {
@@ -211,17 +173,15 @@ class product_library {
 
 /// float32 products may round their operands to TF32 (10 bits of mantissa in place of 23), which tensor cores multiply
 /// several times faster. Off at first; for the whole process.
-inline void set_allow_tf32(bool allow) {
-  detail::tf32_is_on() = allow;
-}
+void set_allow_tf32(bool allow);
 /// Whether float32 products may use TF32.
-inline bool allow_tf32() {
-  return detail::tf32_is_on();
-}
+bool allow_tf32();
 
 /// Numbers of the moment for one device. Throws device_error if there is no such device or no cuBLASLt.
-inline product_statistics product_stats(Cuda device = {}) {
-  return detail::product_library::of(device).statistics();
-}
+product_statistics product_stats(Cuda device = {});
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/multiply_plan_impl.hpp>
+#endif

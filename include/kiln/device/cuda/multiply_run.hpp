@@ -16,6 +16,7 @@
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/error.hpp>
 #include <kiln/core/storage.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/cublaslt.hpp>
 #include <kiln/device/cuda/memory.hpp>
 #include <kiln/device/cuda/multiply_plan.hpp>
@@ -27,18 +28,10 @@ namespace kiln::cuda::detail {
 // Kernels put batch indices where a launch can count no further.
 inline constexpr std::int64_t most_in_batch = 65535;
 
-inline std::uint32_t alignment_of(const void* place) {
-  const auto address = reinterpret_cast<std::uintptr_t>(place);
-  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & (0 - address), 256));
-}
+std::uint32_t alignment_of(const void* place);
 
 // The transposed matrix as cuBLASLt reads it: packed rows of ours are columns of its own.
-inline column_major layout_of(const matrix_operand& x, std::int64_t batch_stride) {
-  const bool packed = has_packed_rows(x);
-  const matrix_operand rows = packed ? x : transposed(x);
-  const std::int64_t leading = rows.rows > 1 ? rows.row_stride : rows.columns;
-  return {rows.columns, rows.rows, leading, batch_stride, !packed};
-}
+column_major layout_of(const matrix_operand& x, std::int64_t batch_stride);
 
 inline const void* at(const void* start, std::int64_t elements, std::size_t size) {
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(start) +
@@ -190,3 +183,7 @@ class product_run {
 };
 
 }  // namespace kiln::cuda::detail
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/multiply_run_impl.hpp>
+#endif

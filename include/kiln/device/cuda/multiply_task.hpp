@@ -12,6 +12,7 @@
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
+#include <kiln/core/version.hpp>
 
 namespace kiln::cuda {
 
@@ -47,11 +48,7 @@ struct product_task {
 };
 
 /// The sizes, for messages: "[2, 3] x 4x5 by 5x6 (float16)".
-inline std::ostream& operator<<(std::ostream& text, const product_task& task) {
-  if (!task.batch.empty()) text << task.batch << " x ";
-  text << task.a.rows << 'x' << task.a.columns << " by " << task.b.rows << 'x' << task.b.columns;
-  return text << " (" << name(task.type) << ')';
-}
+std::ostream& operator<<(std::ostream& text, const product_task& task);
 
 namespace detail {
 
@@ -161,15 +158,11 @@ constexpr bool fold_into_sums(product_task& task, const product_axis& axis) {
 }
 
 /// The same work with as few and as large products as the strides allow. The batch of the task is then the walk's.
-inline void simplify(product_task& task, product_walk& walk) {
-  for (bool changed = true; changed;) {
-    changed = walk.join();
-    for (int i = 0; i < walk.count && !changed; ++i) {
-      changed = fold_into_rows(task, walk[i]) || fold_into_sums(task, walk[i]);
-      if (changed) walk.erase(i);
-    }
-  }
-}
+void simplify(product_task& task, product_walk& walk);
 
 }  // namespace detail
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/multiply_task_impl.hpp>
+#endif

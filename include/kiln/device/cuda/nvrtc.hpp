@@ -8,6 +8,7 @@
 #include <string>
 
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver.hpp>
 #include <kiln/device/cuda/library.hpp>
 
@@ -47,39 +48,12 @@ inline constexpr std::array nvrtc_wheels{"nvidia/cu13/lib", "nvidia/cuda_nvrtc/l
 
 // A driver may not load what a compiler of a newer major version made, so that of its own version comes first. Without
 // a driver, as when a bundle is made for other machines, the newest does.
-inline library_description nvrtc_library(int driver_version) {
-  const bool old = driver_version != 0 && driver_version < 13000;
-  return {
-      "NVRTC", "KILN_LIBNVRTC", old ? nvrtc_files_12 : nvrtc_files_13, nvrtc_wheels,
-      "install it with CUDA's toolkit 12 or 13, or into the Python environment with `pip install nvidia-cuda-nvrtc`"};
-}
+library_description nvrtc_library(int driver_version);
 
 }  // namespace detail
 
 /// Opens NVRTC anew for a driver of this version (0 if there is none). Throws device_error.
-inline std::unique_ptr<nvrtc_functions> open_nvrtc(int driver_version) {
-  auto api = std::make_unique<nvrtc_functions>();
-  api->file = open_library(detail::nvrtc_library(driver_version));
-  const library& from = api->file;
-  from.get(api->get_error_string, "nvrtcGetErrorString");
-  from.get(api->version, "nvrtcVersion");
-  from.get(api->get_num_supported_archs, "nvrtcGetNumSupportedArchs");
-  from.get(api->get_supported_archs, "nvrtcGetSupportedArchs");
-  from.get(api->create_program, "nvrtcCreateProgram");
-  from.get(api->destroy_program, "nvrtcDestroyProgram");
-  from.get(api->compile_program, "nvrtcCompileProgram");
-  from.get(api->get_program_log_size, "nvrtcGetProgramLogSize");
-  from.get(api->get_program_log, "nvrtcGetProgramLog");
-  from.get(api->get_ptx_size, "nvrtcGetPTXSize");
-  from.get(api->get_ptx, "nvrtcGetPTX");
-  from.get(api->get_cubin_size, "nvrtcGetCUBINSize");
-  from.get(api->get_cubin, "nvrtcGetCUBIN");
-  if (api->version(&api->major, &api->minor) != nvrtc_result::success || api->major < 12) {
-    throw device_error(message("NVRTC: ", from.path(), " has version ", api->major, '.', api->minor,
-                               ", kiln needs 12.0 or newer; update CUDA's toolkit"));
-  }
-  return api;
-}
+std::unique_ptr<nvrtc_functions> open_nvrtc(int driver_version);
 
 namespace detail {
 
@@ -115,3 +89,7 @@ inline const nvrtc_functions& nvrtc() {
 }
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/nvrtc_impl.hpp>
+#endif

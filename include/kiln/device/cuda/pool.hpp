@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
 #include <kiln/device/cuda/fixed_kernel.hpp>
 
@@ -19,25 +20,7 @@ enum class pool_kernel : std::uint8_t { max, max_backward, average, average_back
 ///   max_backward:      const T* x, const T* y, const T* dy, T* dx, pool_shape, bool add
 ///   average:           const T* x, T* y, pool_shape
 ///   average_backward:  const T* dy, T* dx, pool_shape, bool add
-inline source print_pool(pool_kernel which, dtype type) {
-  const std::string of(storage_name(type)), in = message("const ", of, "* __restrict__ "),
-                                            out = message(of, "* __restrict__ ");
-  const auto kernel = [&](const std::string& name, const std::string& parameters, const std::string& call) {
-    return print_fixed({"pool.cuh", message(name, "_", of), parameters, message(name, call)});
-  };
-  switch (which) {
-    case pool_kernel::max:
-      return kernel("max_pool", in + "x, " + out + "y, pool_shape s", "(x, y, s)");
-    case pool_kernel::max_backward:
-      return kernel("max_pool_backward", in + "x, " + in + "y, " + in + "dy, " + out + "dx, pool_shape s, bool add",
-                    "(x, y, dy, dx, s, add)");
-    case pool_kernel::average:
-      return kernel("average_pool", in + "x, " + out + "y, pool_shape s", "(x, y, s)");
-    case pool_kernel::average_backward:
-      break;
-  }
-  return kernel("average_pool_backward", in + "dy, " + out + "dx, pool_shape s, bool add", "(dy, dx, s, add)");
-}
+source print_pool(pool_kernel which, dtype type);
 
 namespace detail {
 
@@ -74,28 +57,19 @@ void launch_pool(pool_kernel which, dtype type, std::int64_t items, const stream
 
 /// Queues y = the largest element under each window; nan if there is one. x (planes, image), y (planes, places), both
 /// contiguous and of one floating type.
-inline void pool_max(const pooling_sizes& s, dtype type, const void* x, void* y, const stream& where) {
-  const detail::pool_shape shape(s);
-  detail::launch_pool(pool_kernel::max, type, s.planes * s.places.area(), where, {&x, &y, &shape});
-}
+void pool_max(const pooling_sizes& s, dtype type, const void* x, void* y, const stream& where);
 /// Queues its gradient by x, given that by y, to be written to dx or added to it.
-inline void pool_max_backward(const pooling_sizes& s, dtype type, const void* x, const void* y, const void* dy,
-                              void* dx, bool add, const stream& where) {
-  const detail::pool_shape shape(s);
-  detail::launch_pool(pool_kernel::max_backward, type, s.planes * s.image.area(), where,
-                      {&x, &y, &dy, &dx, &shape, &add});
-}
+void pool_max_backward(const pooling_sizes& s, dtype type, const void* x, const void* y, const void* dy, void* dx,
+                       bool add, const stream& where);
 /// Queues y = the average of the elements under each window.
-inline void pool_average(const pooling_sizes& s, const average_divisor& divisor, dtype type, const void* x, void* y,
-                         const stream& where) {
-  const detail::pool_shape shape(s, divisor);
-  detail::launch_pool(pool_kernel::average, type, s.planes * s.places.area(), where, {&x, &y, &shape});
-}
+void pool_average(const pooling_sizes& s, const average_divisor& divisor, dtype type, const void* x, void* y,
+                  const stream& where);
 /// Queues its gradient by x, given that by y, to be written to dx or added to it.
-inline void pool_average_backward(const pooling_sizes& s, const average_divisor& divisor, dtype type, const void* dy,
-                                  void* dx, bool add, const stream& where) {
-  const detail::pool_shape shape(s, divisor);
-  detail::launch_pool(pool_kernel::average_backward, type, s.planes * s.image.area(), where, {&dy, &dx, &shape, &add});
-}
+void pool_average_backward(const pooling_sizes& s, const average_divisor& divisor, dtype type, const void* dy, void* dx,
+                           bool add, const stream& where);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/pool_impl.hpp>
+#endif

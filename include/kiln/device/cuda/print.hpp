@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/source.hpp>
 #include <kiln/device/cuda/spelling.hpp>
 #include <kiln/tape/infix.hpp>
@@ -50,39 +51,14 @@ class lines {
   int depth_ = 0;
 };
 
-inline std::string hex(std::uint64_t value) {
-  char digits[17] = "0000000000000000", out[17];
-  const std::to_chars_result end = std::to_chars(out, out + 16, value, 16);
-  std::copy(out, end.ptr, digits + 16 - (end.ptr - out));
-  return digits;
-}
+std::string hex(std::uint64_t value);
 /// 64 bits that name a text (FNV-1a).
-inline std::uint64_t hash_of(std::string_view text, std::uint64_t start = 0xcbf29ce484222325u) {
-  for (const char c : text) start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return start;
-}
+std::uint64_t hash_of(std::string_view text, std::uint64_t start = 0xcbf29ce484222325u);
 
 /// The tape with leaves that are the same tensor made one, and with them what is computed from them alike; values that
 /// only unwanted results need are gone.
-inline void merge_leaves(const task& job, const plan& p, program& into) {
-  program all;
-  std::vector<std::int16_t> place(static_cast<std::size_t>(job.tape.size));
-  auto moved = [&](std::int16_t i) { return i < 0 ? i : place[static_cast<std::size_t>(i)]; };
-  for (int i = 0; i < job.tape.size; ++i) {
-    instruction now = job.tape[i];
-    if (now.code == opcode::leaf) now.slot = p.same_as[static_cast<std::size_t>(now.slot)];
-    now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
-    place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(all.push(now));
-  }
-  for (int r = 0; r < job.tape.result_count; ++r) {
-    const bool wanted = p.results[static_cast<std::size_t>(r)].how != access::unused;
-    all.add_result(wanted ? moved(job.tape.results[r]) : -1);
-  }
-  keep_needed(all, into);
-}
-inline tape_view view_of(const program& p) {
-  return {&p[0], p.size(), p.results, p.result_count};
-}
+void merge_leaves(const task& job, const plan& p, program& into);
+tape_view view_of(const program& p);
 
 /// The instructions of a tape as C++ statements. Constants and run-time numbers stand where they are used.
 class statements {
@@ -204,33 +180,10 @@ inline constexpr std::array<rare_functions, 2> all_rare_functions{
     {{"gamma", {"lgamma(", "digamma(", "polygamma("}}, {"random", {"drawn_at<"}}}};
 
 /// Comment, includes and namespace around kernels, whose text refers to its name as `@name`.
-inline void finish(source& out, const tape_view& t, const plan& p, std::string_view body, std::string_view skeleton) {
-  const tape_key of_tape = kiln::key(t);
-  const std::string specialisation = p.key();
-  out.name = message("kiln_", name(p.shape), "_",
-                     hex(hash_of(specialisation, of_tape.low ^ (of_tape.high * 0x9e3779b97f4a7c15u))));
-  std::string head;
-  const std::string formula = infix(t, op_rules_table);
-  for (std::size_t at = 0; at <= formula.size();) {
-    const std::size_t end = std::min(formula.find('\n', at), formula.size());
-    head += "// " + formula.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  head += "// tape " + hex(of_tape.high) + hex(of_tape.low) + "\n// " + specialisation + "\n";
-  head += message("#include <kernels/", skeleton, ".cuh>\n");
-  for (const rare_functions& rare : all_rare_functions)
-    if (std::any_of(rare.names.begin(), rare.names.end(),
-                    [&](std::string_view name) { return !name.empty() && body.find(name) != std::string_view::npos; }))
-      head += message("#include <kernels/", rare.skeleton, ".cuh>\n");
-  head += "\nnamespace kiln::kernels {\n\n";
-  out.text = head;
-  for (std::size_t at = 0; at < body.size();) {
-    const std::size_t mark = std::min(body.find("@name", at), body.size());
-    out.text += body.substr(at, mark - at);
-    if (mark < body.size()) out.text += out.name;
-    at = mark + 5;
-  }
-  out.text += "\n}  // namespace kiln::kernels\nusing kiln::kernels::" + out.name + ";\n";
-}
+void finish(source& out, const tape_view& t, const plan& p, std::string_view body, std::string_view skeleton);
 
 }  // namespace kiln::cuda::detail
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/print_impl.hpp>
+#endif

@@ -3,6 +3,7 @@
 // bit, normal ones but for the rounding of log, sin and cos.
 #pragma once
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/fixed_kernel.hpp>
 
 namespace kiln::cuda {
@@ -13,22 +14,10 @@ enum class random_kind : std::uint8_t { uniform, normal, integers };
 /// of the stream's first block), const uint64* moved (see draw_offset.hpp), and for integers int64 low, uint64 range.
 /// Any number of blocks of 256 threads will do. Throws dtype_error for uniform or normal numbers of a type that is not
 /// floating.
-inline source print_random(random_kind kind, dtype type) {
-  if (kind != random_kind::integers && !is_floating(type))
-    throw dtype_error(message("cuda: random numbers of type ", name(type),
-                              " are integers: draw them from a range, or choose a floating type"));
-  const std::string_view of = storage_name(type);
-  const char* const what = kind == random_kind::uniform  ? "uniform"
-                           : kind == random_kind::normal ? "normal"
-                                                         : "integer";
-  const bool integers = kind == random_kind::integers;
-  const std::string maker = message(what, "_numbers<", of, ">", integers ? "{low, range}" : "{}");
-  return print_fixed({"random.cuh", message("random_", what, "_", of),
-                      message(of, "* __restrict__ to, int64 n, uint64 seed, uint64 first, const uint64* moved",
-                              integers ? ", int64 low, uint64 range" : ""),
-                      message("fill<", of, ", ", integers ? std::string("2") : message("per_block<", of, ">"),
-                              ">(to, n, seed, first, *moved, ", maker, ")"),
-                      256, message(what, " numbers of type ", name(type), " by Philox4x32-10")});
-}
+source print_random(random_kind kind, dtype type);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/print_random_impl.hpp>
+#endif

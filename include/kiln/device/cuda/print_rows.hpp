@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/print_map.hpp>
 #include <kiln/device/cuda/specialise_rows.hpp>
 
@@ -324,11 +325,10 @@ class row_printer {
 }  // namespace detail
 
 /// Prints the row program that `p` plans for `job`, both as plan_rows left them.
-inline source print_rows(const task& job, const plan& p) {
-  program merged;
-  detail::merge_leaves(job, p, merged);
-  const tape_view t = detail::view_of(merged);
-  return detail::row_printer(job, p, t).print();
-}
+source print_rows(const task& job, const plan& p);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/print_rows_impl.hpp>
+#endif

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <kiln/core/dtype.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/source.hpp>
 #include <kiln/tape/program.hpp>
 
@@ -62,15 +63,12 @@ class registration {
 };
 
 /// All tapes that were registered so far, in no order.
-inline std::vector<registered_tape> registered_tapes() {
-  return detail::entered<registered_tape>();
-}
+std::vector<registered_tape> registered_tapes();
 /// All kernels without a tape that were registered so far, in no order.
-inline std::vector<source> registered_sources() {
-  std::vector<source> all;
-  for (const registered_kernels& each : detail::entered<registered_kernels>())
-    for (source& s : each.list()) all.push_back(std::move(s));
-  return all;
-}
+std::vector<source> registered_sources();
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/registry_impl.hpp>
+#endif

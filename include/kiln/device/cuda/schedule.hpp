@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/launch.hpp>
 #include <kiln/device/cuda/print_columns.hpp>
 #include <kiln/device/cuda/print_map.hpp>
@@ -396,10 +397,10 @@ class scheduler {
 /// The kernels that do what `job` asks, in order. A task without elements needs none; where its results have elements
 /// because they are sums over nothing, the caller writes zeros. Throws value_error for a reduction of nothing that has
 /// no identity (max, min).
-inline std::vector<launch> schedule(const task& job, const device_shape& device, const scratch_memory& memory) {
-  detail::scheduler plan(device, memory);
-  plan.add(job);
-  return std::move(plan.launches);
-}
+std::vector<launch> schedule(const task& job, const device_shape& device, const scratch_memory& memory);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/schedule_impl.hpp>
+#endif

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/launch.hpp>
 #include <kiln/device/cuda/print_map.hpp>
 #include <kiln/device/cuda/print_rows.hpp>
@@ -175,18 +176,14 @@ class general_scheduler {
 
 /// The kernels that do what `job` asks, as `schedule` says it, whose texts depend on the tape and on the types of the
 /// results, and on nothing else.
-inline std::vector<launch> schedule_general(const task& job, const device_shape& device, const scratch_memory& memory) {
-  detail::general_scheduler plan(device, memory);
-  plan.add(job);
-  return std::move(plan.launches);
-}
+std::vector<launch> schedule_general(const task& job, const device_shape& device, const scratch_memory& memory);
 
 /// The kernels that `schedule_general` brings values with, from `from` to `to` over a domain.
-inline std::vector<launch> schedule_copy(const leaf_view& from, const result_view& to, const dims& domain,
-                                         const device_shape& device, const scratch_memory& memory) {
-  detail::general_scheduler plan(device, memory);
-  plan.bring({from, to, domain});
-  return std::move(plan.launches);
-}
+std::vector<launch> schedule_copy(const leaf_view& from, const result_view& to, const dims& domain,
+                                  const device_shape& device, const scratch_memory& memory);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/schedule_general_impl.hpp>
+#endif

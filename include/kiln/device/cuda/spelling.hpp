@@ -16,6 +16,7 @@
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/text.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tape/instruction.hpp>
@@ -120,30 +121,10 @@ constexpr std::string_view value_name(dtype type) {
 }
 
 /// A literal of the type that `type` is computed in; `bits` holds a double, or for integers an int64.
-inline std::string literal(dtype type, std::uint64_t bits) {
-  if (type == dtype::boolean) return bits != 0 ? "true" : "false";
-  if (!is_floating(type)) {
-    const auto value = static_cast<std::int64_t>(bits);
-    if (type == dtype::int64)
-      return value == std::numeric_limits<std::int64_t>::min() ? "(-9223372036854775807ll - 1)"
-             : value < 0                                       ? message("(", value, "ll)")
-                                                               : message(value, "ll");
-    return message(value_name(type), "(", value, ")");
-  }
-  const double value = std::bit_cast<double>(bits);
-  const bool twice = type == dtype::float64;
-  const char* const of = twice ? "<double>()" : "<float>()";
-  if (std::isnan(value)) return std::string("nan") + of;
-  char digits[40];
-  const std::to_chars_result end = twice ? std::to_chars(digits, digits + sizeof(digits), value)
-                                         : std::to_chars(digits, digits + sizeof(digits), static_cast<float>(value));
-  std::string out(digits, end.ptr);
-  // What is finite in double may not be in float.
-  if (out.find("inf") != std::string::npos)
-    return std::string(value < 0 ? "(-infinity" : "infinity") + of + (value < 0 ? ")" : "");
-  if (out.find_first_of(".e") == std::string::npos) out += ".0";
-  if (!twice) out += "f";
-  return out.front() == '-' ? "(" + out + ")" : out;
-}
+std::string literal(dtype type, std::uint64_t bits);
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/spelling_impl.hpp>
+#endif

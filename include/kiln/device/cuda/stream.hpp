@@ -11,6 +11,7 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/storage.hpp>
+#include <kiln/core/version.hpp>
 #include <kiln/device/cuda/context.hpp>
 
 namespace kiln::cuda {
@@ -23,23 +24,14 @@ struct stream_state {
   bool foreign = false;  // somebody else ends it
 };
 
-inline void destroy(stream_state* state) noexcept {
-  // At the process's end the driver may be gone already; there is nothing left to do then.
-  if (!state->foreign) driver().stream_destroy(state->handle);
-  delete state;
-}
+void destroy(stream_state* state) noexcept;
 
 namespace detail {
 // Set while this thread captures a graph: what would wait or ask the driver for memory must not happen then.
 inline constinit thread_local bool capturing = false;
 
 /// Throws device_error if this thread captures a graph.
-inline void refuse_in_capture(std::string_view operation) {
-  if (!capturing) return;
-  throw device_error(message(operation,
-                             ": not possible while a graph is captured, since the work is only recorded; "
-                             "do it before or after capture()"));
-}
+void refuse_in_capture(std::string_view operation);
 }  // namespace detail
 
 /// A handle of a stream; copies share it.
@@ -106,10 +98,7 @@ inline const stream& default_stream(Cuda device) {
 }
 
 // Innermost scopes last; a thread has few.
-inline std::vector<stream>& chosen_streams() {
-  static thread_local std::vector<stream> chosen;
-  return chosen;
-}
+std::vector<stream>& chosen_streams();
 
 }  // namespace detail
 
@@ -133,3 +122,7 @@ class stream_scope {
 };
 
 }  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/stream_impl.hpp>
+#endif
