@@ -6,7 +6,8 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
+
+#include <kiln/core/lock.hpp>
 
 namespace kiln {
 
@@ -78,25 +79,25 @@ class generator {
 
   /// Starts the sequence of this seed from the beginning.
   void manual_seed(std::uint64_t seed) {
-    const std::lock_guard lock(mutex_);
+    const detail::locked hold(lock_);
     seed_ = seed;
     next_ = 0;
   }
   /// The block that comes next.
   std::uint64_t position() {
-    const std::lock_guard lock(mutex_);
+    const detail::locked hold(lock_);
     return next_;
   }
   /// The next `blocks` blocks of the sequence, which nobody else gets.
   random_stream take(std::uint64_t blocks) {
-    const std::lock_guard lock(mutex_);
+    const detail::locked hold(lock_);
     const random_stream part{seed_, next_};
     next_ += blocks;
     return part;
   }
 
  private:
-  std::mutex mutex_;
+  detail::short_lock lock_;
   std::uint64_t seed_, next_ = 0;
 };
 

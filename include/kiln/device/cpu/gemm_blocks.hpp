@@ -100,7 +100,7 @@ class gemm_blocks {
       : p(cost(problem.transposed()) < cost(problem) ? problem.transposed() : problem),
         // Tiles of two thirds waste less where the rows divide by them, and reach the same speed.
         rows(p.m % gemm_rows != 0 && p.m % (2 * gemm_row_step) == 0 && p.m < task_rows ? 2 * gemm_row_step : gemm_rows),
-        threads(process::place.inside ? 1 : num_threads()),
+        threads(available_threads()),
         a_direct(direct_a(p)),
         b_direct(direct_b(p)) {}
 
@@ -235,7 +235,8 @@ class gemm_blocks {
     }
     const std::int64_t across = divide_up(n, wide), tasks = divide_up(m, high) * across;
     const std::int64_t grain = 1 + chunk_cycles / (high * wide / lanes * part.depth() + 1);
-    parallel_for(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
+    // The threads that `run` made panels for, whatever set_num_threads says meanwhile: thread_index() is below that.
+    parallel_for(tasks, grain, threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t row = part.row + task / across * high, row_end = std::min(row + high, part.row_end);
         const std::int64_t col = part.col + task % across * wide, col_end = std::min(col + wide, part.col_end);

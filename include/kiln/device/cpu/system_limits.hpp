@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the system lets this process have: processors by affinity and quotas, memory by the machine and by control
+// groups. The files are below a folder that is "/" but for tests.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+#include <kiln/core/version.hpp>
+
+namespace kiln::cpu::process {
+
+/// The beginning of a file, as much as these files can matter; empty if it cannot be read.
+KILN_INLINE std::string short_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return {};
+  char text[4096];
+  std::size_t size = 0;
+  while (size < sizeof text) {
+    const auto more = ::read(file, text + size, sizeof text - size);
+    if (more <= 0) break;
+    size += static_cast<std::size_t>(more);
+  }
+  ::close(file);
+  return std::string(text, size);
+}
+
+/// Calls `visit` with the folder of each control group that this process is in and that `controller` ("memory", "cpu")
+/// can limit, from the innermost to the root of what is mounted, and with whether it is of version 2. Inside a
+/// container the innermost ones are often not to be seen; its own limits are then at the root.
+template <class Visit>
+void visit_control_groups(const std::string& root, const std::string& controller, Visit visit) {
+  const std::string groups = short_file(root + "/proc/self/cgroup");  // lines `number:controller,controller:/path`
+  for (std::size_t at = 0; at < groups.size();) {
+    const std::size_t end = std::min(groups.find('\n', at), groups.size());
+    const std::string line = groups.substr(at, end - at);
+    at = end + 1;
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = line.substr(first + 1, second - first - 1);
+    const bool version2 = names.empty();
+    if (!version2 && ("," + names + ",").find("," + controller + ",") == std::string::npos) continue;
+    // Version 1 mounts each controller, or some together, in a folder of that name.
+    for (const std::string& mount :
+         {version2 ? std::string() : "/" + controller, version2 ? "/unified" : "/" + names}) {
+      std::string path = line.substr(second + 1);
+      if (path.find("/..") != std::string::npos) path.clear();  // outside of what this process's namespace shows
+      for (;;) {
+        while (!path.empty() && path.back() == '/') path.pop_back();
+        visit(root + "/sys/fs/cgroup" + mount + path, version2);
+        if (path.empty()) break;
+        path.resize(path.find_last_of('/') + 1);
+      }
+    }
+  }
+}
+
+/// A number at the start of a text, or `otherwise` for one without ("max", "-1", nothing).
+KILN_INLINE std::uint64_t number_or(const char* text, std::uint64_t otherwise) {
+  while (*text == ' ') ++text;
+  return *text >= '0' && *text <= '9' ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// How many processors the quotas of this process's control groups are worth, rounded up; 0 if there is no quota.
+KILN_INLINE std::uint64_t processor_quota(const std::string& root = "") {
+  std::uint64_t least = 0;
+  const auto limit = [&](std::uint64_t quota, std::uint64_t period) {
+    if (quota == 0 || period == 0) return;
+    const std::uint64_t whole = quota / period + (quota % period != 0 ? 1 : 0);
+    least = least == 0 ? whole : std::min(least, whole);
+  };
+  visit_control_groups(root, "cpu", [&](const std::string& folder, bool version2) {
+    if (version2) {
+      const std::string both = short_file(folder + "/cpu.max");  // "quota period", or "max period"
+      limit(number_or(both.c_str(), 0), number_or(both.c_str() + std::min(both.find(' '), both.size()), 100000));
+    } else {
+      limit(number_or(short_file(folder + "/cpu.cfs_quota_us").c_str(), 0),
+            number_or(short_file(folder + "/cpu.cfs_period_us").c_str(), 100000));
+    }
+  });
+  return least;
+}
+
+/// How many processors this thread may run on.
+KILN_INLINE int processors_of_affinity() {
+#if defined(__linux__)
+  for (std::size_t most = 1024; most <= (std::size_t{1} << 20); most *= 2) {  // the kernel refuses too small a set
+    cpu_set_t* const set = CPU_ALLOC(most);
+    if (set == nullptr) break;
+    const std::size_t bytes = CPU_ALLOC_SIZE(most);
+    const int count = ::sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (count > 0) return count;
+  }
+#endif
+  const long count = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? static_cast<int>(std::min<long>(count, std::numeric_limits<int>::max())) : 1;
+}
+
+/// How many threads can be at work at a time: the least of affinity and quotas, at least one.
+KILN_INLINE int usable_processors(const std::string& root = "") {
+  const int processors = processors_of_affinity();
+  std::uint64_t quota = 0;
+  try {
+    quota = processor_quota(root);
+  } catch (const std::bad_alloc&) {
+    // A program without memory goes on with what it knows.
+  }
+  return quota == 0 ? processors : static_cast<int>(std::min<std::uint64_t>(quota, static_cast<unsigned>(processors)));
+}
+
+}  // namespace kiln::cpu::process
