@@ -7,6 +7,8 @@
 
 #include <atomic>
 
+#include <kiln/core/single_threaded.hpp>
+
 namespace kiln::detail {
 
 /// Lets the processor know that its thread only waits.
@@ -34,21 +36,29 @@ inline const fork_watch watched_forks;
 class short_lock {
  public:
   void lock() noexcept {
-    const int held = fork_generation.load(std::memory_order_relaxed), awaited = held + 1;
+    const int held = fork_generation.load(std::memory_order_relaxed);
+    if (single_threaded()) return state_.store(held, std::memory_order_relaxed);
+    int seen = 0;
+    if (!state_.compare_exchange_strong(seen, held, std::memory_order_acquire, std::memory_order_relaxed)) wait(held);
+  }
+  void unlock() noexcept {
+    if (single_threaded()) return state_.store(0, std::memory_order_relaxed);
+    if (state_.exchange(0, std::memory_order_release) % 2 != 0) state_.notify_one();
+  }
+
+ private:
+  [[gnu::noinline]] void wait(int held) noexcept {
     for (int i = 0; i < 64; ++i) {
       int seen = state_.load(std::memory_order_relaxed);
       if (seen < held && state_.compare_exchange_weak(seen, held, std::memory_order_acquire)) return;
       relax();
     }
+    const int awaited = held + 1;
     while (state_.exchange(awaited, std::memory_order_acquire) >= held) {
       state_.wait(awaited, std::memory_order_relaxed);
     }
   }
-  void unlock() noexcept {
-    if (state_.exchange(0, std::memory_order_release) % 2 != 0) state_.notify_one();
-  }
 
- private:
   std::atomic<int> state_{0};  // 0, or the generation of the holder, plus one if somebody may wait
 };
 

@@ -7,22 +7,9 @@
 #include <cstdint>
 #include <utility>
 
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#endif
+#include <kiln/core/single_threaded.hpp>
 
 namespace kiln {
-
-namespace detail {
-/// Whether this process is known to have one thread only, so that counting needs no locked instruction (glibc says so).
-[[gnu::always_inline]] inline bool single_threaded() noexcept {
-#if __has_include(<sys/single_threaded.h>)
-  return __libc_single_threaded != 0;
-#else
-  return false;
-#endif
-}
-}  // namespace detail
 
 /// A pointer that shares its object. The object holds the count (`references`) and knows how to end (`destroy(T*)`).
 template <class T>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Quotas of processors, read from files like those of the kernel in a folder of the test's own.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <string>
+#include <cstdint>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -13,31 +10,11 @@
 
 #include <kiln/device/cpu/system_limits.hpp>
 
+#include "support/system_files.hpp"
+
 using namespace kiln::cpu::process;
 
-namespace {
-
-// A folder with files, gone with the scope.
-class system_files {
- public:
-  system_files() {
-    std::string name = (std::filesystem::temp_directory_path() / "kiln_limits_XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    root_ = name;
-  }
-  ~system_files() { std::filesystem::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-  const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
-
-}  // namespace
+using kiln::support::system_files;
 
 TEST_CASE("limits: the quota of version 2 is the least of the own group's and its parents', rounded up") {
   const system_files files;
@@ -88,12 +65,48 @@ TEST_CASE("limits: a path that leads out of the namespace, and files of nonsense
   CHECK(processor_quota(files.root()) == 7);
 }
 
+TEST_CASE("limits: memory is the machine's, or less by the own control group or one above it") {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  {
+    const system_files files;
+    CHECK(room_for_memory(files.root()).most > 0);  // without files, what else the system says
+    files.write("/proc/meminfo", "MemTotal:        1048576 kB\nMemFree:  1 kB\nMemAvailable:     524288 kB\n");
+    CHECK(room_for_memory(files.root()).most == 1024 * mib);
+    CHECK(room_for_memory(files.root()).available == 512 * mib);
+    files.write("/proc/self/cgroup", "0::/a/b\n");
+    files.write("/sys/fs/cgroup/a/b/memory.max", "max\n");
+    files.write("/sys/fs/cgroup/a/b/memory.high", "max\n");
+    CHECK(room_for_memory(files.root()).most == 1024 * mib);
+    files.write("/sys/fs/cgroup/a/memory.max", "314572800\n");  // 300 MiB
+    files.write("/sys/fs/cgroup/a/memory.current", "209715200\n");
+    files.write("/sys/fs/cgroup/a/memory.stat", "anon 104857600\nfile 99\ninactive_file 52428800\nactive_file 5\n");
+    CHECK(room_for_memory(files.root()).most == 300 * mib);
+    CHECK(room_for_memory(files.root()).available == 150 * mib);
+    files.write("/sys/fs/cgroup/a/b/memory.high", "104857600\n");
+    files.write("/sys/fs/cgroup/a/b/memory.current", "115343360\n");  // above it
+    CHECK(room_for_memory(files.root()).most == 100 * mib);
+    CHECK(room_for_memory(files.root()).available == 0);
+  }
+  {
+    const system_files files;
+    files.write("/proc/meminfo", "MemTotal:        1048576 kB\nMemAvailable:     524288 kB\n");
+    files.write("/proc/self/cgroup", "4:memory:/docker/x\n0::/\n");
+    files.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    files.write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "104857600\n");
+    CHECK(room_for_memory(files.root()).most == 1024 * mib);
+    files.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "209715200\n");
+    files.write("/sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 10485760\n");
+    CHECK(room_for_memory(files.root()).most == 200 * mib);
+    CHECK(room_for_memory(files.root()).available == 110 * mib);
+  }
+}
+
 #if defined(__linux__)
 TEST_CASE("limits: a thread bound to one processor can use one") {
   cpu_set_t before;
   REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
   CHECK(processors_of_affinity() == CPU_COUNT(&before));
-  int first = 0;
+  std::size_t first = 0;
   while (!CPU_ISSET(first, &before)) ++first;
   cpu_set_t one;
   CPU_ZERO(&one);

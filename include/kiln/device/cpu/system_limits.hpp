@@ -122,4 +122,44 @@ KILN_INLINE int usable_processors(const std::string& root = "") {
   return quota == 0 ? processors : static_cast<int>(std::min<std::uint64_t>(quota, static_cast<unsigned>(processors)));
 }
 
+/// The number after a key at the start of a line, or `otherwise`.
+KILN_INLINE std::uint64_t value_of(const std::string& text, const std::string& key, std::uint64_t otherwise) {
+  const std::size_t at = text.compare(0, key.size(), key) == 0 ? 0 : text.find("\n" + key);
+  if (at == std::string::npos) return otherwise;
+  return number_or(text.c_str() + at + (at == 0 ? 0 : 1) + key.size(), otherwise);
+}
+
+/// Bytes of memory: how many this process may have at most, and how many of them nobody uses at the moment.
+struct memory_room {
+  std::uint64_t most, available;
+};
+
+/// The least of the machine and of the control groups. What the system could drop at once (files that it keeps because
+/// they were read) counts as available.
+KILN_INLINE memory_room room_for_memory(const std::string& root = "") {
+  const std::string machine = short_file(root + "/proc/meminfo");
+  const std::uint64_t unknown = std::uint64_t{1} << 60, total = value_of(machine, "MemTotal:", unknown / 1024) * 1024;
+  memory_room room{total, std::min(total, value_of(machine, "MemAvailable:", unknown / 1024) * 1024)};
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+  if (const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE); pages > 0 && page > 0) {
+    room.most = std::min(room.most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
+  }
+#endif
+  visit_control_groups(root, "memory", [&](const std::string& folder, bool version2) {
+    const auto read = [&](const char* name, std::uint64_t otherwise) {
+      return number_or(short_file(folder + name).c_str(), otherwise);
+    };
+    const std::uint64_t limit = version2 ? std::min(read("/memory.max", unknown), read("/memory.high", unknown))
+                                         : read("/memory.limit_in_bytes", unknown);
+    if (limit >= room.most && limit >= total) return;
+    const std::uint64_t used = read(version2 ? "/memory.current" : "/memory.usage_in_bytes", 0);
+    const std::uint64_t files =
+        value_of(short_file(folder + "/memory.stat"), version2 ? "inactive_file" : "total_inactive_file", 0);
+    const std::uint64_t kept = used - std::min(used, files);
+    room.most = std::min(room.most, limit);
+    room.available = std::min(room.available, limit - std::min(limit, kept));
+  });
+  return room;
+}
+
 }  // namespace kiln::cpu::process
