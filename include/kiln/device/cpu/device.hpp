@@ -2,7 +2,6 @@
 // The device Cpu: its tag, and memory for tensors on it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <new>
 
@@ -23,21 +22,40 @@ namespace process {
 inline constexpr std::size_t storage_header = 64;  // keeps the data on a cache line of its own
 static_assert(sizeof(storage) <= storage_header);
 
+// From here on the data have a block of their own: sizes are mostly powers of two, and with something before them would
+// take the next larger class of blocks, a quarter more.
+inline constexpr std::size_t data_apart = std::size_t{64} << 10;
+
 inline void release_storage(storage* block) noexcept {
-  const std::size_t bytes = block->bytes + block->room;
+  const std::size_t bytes = block->bytes, before = storage_header + block->room;
+  void* const data = block->data;
   block->~storage();
-  deallocate(block, bytes + storage_header);
+  if (bytes >= data_apart) {
+    deallocate(data, bytes);
+    deallocate(block, before);
+  } else {
+    deallocate(block, bytes + before);
+  }
 }
 }  // namespace process
 
-/// Uninitialised memory of `bytes` bytes; `room`, a multiple of 64, is free for use between the storage and them.
+/// Uninitialised memory of `bytes` bytes; `room`, a multiple of 64, is free for use behind the storage.
 /// Throws memory_error if the system has none left.
 inline ref<storage> new_storage(std::size_t bytes, std::size_t room = 0) {
   const std::size_t before = process::storage_header + room;
-  // More than that short of everything would wrap around to almost nothing.
-  char* memory = static_cast<char*>(allocate(bytes + std::min(before, ~bytes)));
-  storage* block = new (memory) storage;
-  block->data = memory + before;
+  const bool apart = bytes >= process::data_apart;
+  char* const memory = static_cast<char*>(allocate(apart ? before : before + bytes));
+  void* data = memory + before;
+  if (apart) {
+    try {
+      data = allocate(bytes);
+    } catch (...) {
+      deallocate(memory, before);
+      throw;
+    }
+  }
+  storage* const block = new (memory) storage;
+  block->data = data;
   block->bytes = bytes;
   block->room = room;
   block->release = &process::release_storage;

@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -75,6 +74,7 @@ class span_heap {
   /// Everything must have been given back.
   ~span_heap() {
     while (spares_ != nullptr) delete take_spare();
+    delete[] buckets_;
   }
 
   /// A block of a free span of that kind, or null if there is none. Blocks of 2 MiB and more are aligned to that.
@@ -227,16 +227,17 @@ class span_heap {
   }
   void grow_buckets() noexcept {
     const std::size_t count = 4 * std::max<std::size_t>(bucket_count_, 64), before = bucket_count_;
-    std::unique_ptr<span*[]> more(new (std::nothrow) span* [count] {});
+    span** const more = new (std::nothrow) span* [count] {};
     if (more == nullptr) return;
-    std::swap(buckets_, more);
+    span** const less = std::exchange(buckets_, more);
     bucket_count_ = count;
     for (std::size_t i = 0; i < before; ++i) {
-      for (span* each = more[i]; each != nullptr;) {
+      for (span* each = less[i]; each != nullptr;) {
         span*& bucket = bucket_of(each->begin);
         each = std::exchange(each->next, std::exchange(bucket, each));
       }
     }
+    delete[] less;
   }
 
   // What a call can need: two spans to split one, and buckets that hold few.
@@ -291,7 +292,7 @@ class span_heap {
   }
 
   std::array<std::array<span*, class_count>, 2> free_{};
-  std::unique_ptr<span*[]> buckets_;
+  span** buckets_ = nullptr;
   std::size_t bucket_count_ = 0, used_ = 0;
   span* spares_ = nullptr;
 };

@@ -19,12 +19,11 @@
 #include <sched.h>
 #endif
 
-#include <kiln/core/version.hpp>
 
 namespace kiln::cpu::process {
 
 /// The beginning of a file, as much as these files can matter; empty if it cannot be read.
-KILN_INLINE std::string short_file(const std::string& path) {
+inline std::string short_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return {};
   char text[4096];
@@ -69,13 +68,13 @@ void visit_control_groups(const std::string& root, const std::string& controller
 }
 
 /// A number at the start of a text, or `otherwise` for one without ("max", "-1", nothing).
-KILN_INLINE std::uint64_t number_or(const char* text, std::uint64_t otherwise) {
+inline std::uint64_t number_or(const char* text, std::uint64_t otherwise) {
   while (*text == ' ') ++text;
   return *text >= '0' && *text <= '9' ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 /// How many processors the quotas of this process's control groups are worth, rounded up; 0 if there is no quota.
-KILN_INLINE std::uint64_t processor_quota(const std::string& root = "") {
+inline std::uint64_t processor_quota(const std::string& root = "") {
   std::uint64_t least = 0;
   const auto limit = [&](std::uint64_t quota, std::uint64_t period) {
     if (quota == 0 || period == 0) return;
@@ -95,7 +94,7 @@ KILN_INLINE std::uint64_t processor_quota(const std::string& root = "") {
 }
 
 /// How many processors this thread may run on.
-KILN_INLINE int processors_of_affinity() {
+inline int processors_of_affinity() {
 #if defined(__linux__)
   for (std::size_t most = 1024; most <= (std::size_t{1} << 20); most *= 2) {  // the kernel refuses too small a set
     cpu_set_t* const set = CPU_ALLOC(most);
@@ -111,7 +110,7 @@ KILN_INLINE int processors_of_affinity() {
 }
 
 /// How many threads can be at work at a time: the least of affinity and quotas, at least one.
-KILN_INLINE int usable_processors(const std::string& root = "") {
+inline int usable_processors(const std::string& root = "") {
   const int processors = processors_of_affinity();
   std::uint64_t quota = 0;
   try {
@@ -123,7 +122,7 @@ KILN_INLINE int usable_processors(const std::string& root = "") {
 }
 
 /// The number after a key at the start of a line, or `otherwise`.
-KILN_INLINE std::uint64_t value_of(const std::string& text, const std::string& key, std::uint64_t otherwise) {
+inline std::uint64_t value_of(const std::string& text, const std::string& key, std::uint64_t otherwise) {
   const std::size_t at = text.compare(0, key.size(), key) == 0 ? 0 : text.find("\n" + key);
   if (at == std::string::npos) return otherwise;
   return number_or(text.c_str() + at + (at == 0 ? 0 : 1) + key.size(), otherwise);
@@ -136,7 +135,7 @@ struct memory_room {
 
 /// The least of the machine and of the control groups. What the system could drop at once (files that it keeps because
 /// they were read) counts as available.
-KILN_INLINE memory_room room_for_memory(const std::string& root = "") {
+inline memory_room room_for_memory(const std::string& root = "") {
   const std::string machine = short_file(root + "/proc/meminfo");
   const std::uint64_t unknown = std::uint64_t{1} << 60, total = value_of(machine, "MemTotal:", unknown / 1024) * 1024;
   memory_room room{total, std::min(total, value_of(machine, "MemAvailable:", unknown / 1024) * 1024)};
