@@ -19,7 +19,6 @@
 #include <sched.h>
 #endif
 
-
 namespace kiln::cpu::process {
 
 /// The beginning of a file, as much as these files can matter; empty if it cannot be read.
