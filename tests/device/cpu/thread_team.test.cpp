@@ -107,6 +107,7 @@ class busy_threads {
 
 }  // namespace
 
+#if !defined(__SANITIZE_THREAD__)  // which ends a child that starts threads
 TEST_CASE("fork: children of a program whose other threads compute and allocate do all of it themselves") {
   const threads_for_scope scope(3);
   const busy_threads busy(2);
@@ -165,6 +166,7 @@ TEST_CASE("fork: children of children") {
           return inner == 42 ? use_all() : inner;
         }) == 42);
 }
+#endif
 
 TEST_CASE("signals: those sent to the program reach its own threads, not those of the team") {
   CHECK(support::run_in_child([] {
