@@ -70,6 +70,7 @@ class memory_pool {
     void* const block = blocks.back();
     blocks.pop_back();
     cached_[index >= small_classes] -= class_size(index);
+    note_use();
     return block;
   }
   bool has(std::size_t index) const { return !free_blocks_[index].empty(); }
@@ -159,12 +160,15 @@ class memory_pool {
     if (block == nullptr && collect()) block = spans_.take(size, span::wet);
     if (block != nullptr) {
       cached_[1] -= size;
+      note_use();
       return block;
     }
-    // What is there does not fit. As many bytes of it as are wanted go, so that sizes that drift don't pile up.
+    // What is there does not fit. Beyond half as much again as was ever in use, as many bytes of it go as come, so that
+    // sizes that drift don't pile up; below that, a program that repeats itself finds all its sizes in the end.
     taken_since_ += size;
     if (taken_since_ >= std::min<std::uint64_t>(large_slack, most_ / 32)) look_at_room(size);
-    if (cached_[1] > std::min(large_slack, limit_ / 4)) give_back_large(size);
+    const std::size_t plenty = most_used_ + most_used_ / 2 + large_slack;
+    if (mapped + size > plenty) give_back_large(std::min(cached_[1], mapped + size - plenty));
     block = spans_.take(size, span::dry);
     if (block == nullptr && spans_.map(size)) block = spans_.take(size, span::dry);
     if (block == nullptr) {
@@ -179,7 +183,9 @@ class memory_pool {
     ++system_requests;
     mapped += size;
     peak = std::max(peak, mapped);
+    note_use();
   }
+  void note_use() noexcept { most_used_ = std::max(most_used_, mapped - cached()); }
 
   // Moves the large blocks that are kept by class to where they merge; false if there are none.
   bool collect() noexcept {
@@ -247,6 +253,7 @@ class memory_pool {
   std::array<std::vector<void*>, class_count> free_blocks_;
   span_heap spans_;
   std::array<std::size_t, 2> cached_{};  // in small and in large blocks
+  std::size_t most_used_ = 0;
   std::uint64_t most_ = 0, taken_since_ = 0;
   std::int64_t looked_at_ = 0;
   std::string root_;
