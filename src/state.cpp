@@ -2,9 +2,9 @@
 // What is compiled once for all instruction sets: the second parts of the headers.
 #include <kiln/autograd/backward_impl.hpp>
 #include <kiln/autograd/node_impl.hpp>
+#include <kiln/core/error_impl.hpp>
 #include <kiln/device/cpu/memory_impl.hpp>
 #include <kiln/device/cpu/threads_impl.hpp>
-#include <kiln/core/error_impl.hpp>
 #include <kiln/nn/functional/window_impl.hpp>
 #include <kiln/tape/infix_impl.hpp>
 #include <kiln/tensor/indexing_impl.hpp>
