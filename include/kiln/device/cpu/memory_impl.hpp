@@ -123,7 +123,8 @@ KILN_INLINE void after_fork_in_child() {
 }
 
 KILN_INLINE memory_pool& make_pool() {
-  memory_pool* const fresh = new memory_pool;
+  memory_pool* const fresh = new (std::nothrow) memory_pool;
+  if (fresh == nullptr) throw memory_error("allocate: the system has no memory; use smaller tensors or free some");
   memory_pool* expected = nullptr;
   if (!shared_pool.compare_exchange_strong(expected, fresh)) {
     delete fresh;
@@ -160,7 +161,7 @@ KILN_INLINE thread_cache* start_thread_cache() noexcept {
     memory_pool& shared = pool();
     const locked hold(shared.lock);
     shared.threads.push_back(cache);
-  } catch (const std::bad_alloc&) {
+  } catch (...) {  // no memory: without a cache, then
     delete cache;
     return nullptr;
   }
