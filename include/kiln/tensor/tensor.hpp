@@ -251,8 +251,8 @@ class Tensor {
 };
 
 namespace detail {
-/// The values of an expression that no gradient goes through; a tensor as it is. Unlike a Tensor made of it, it compiles
-/// no gradient program.
+/// The values of an expression that no gradient goes through; a tensor as it is. Unlike a Tensor made of it, it
+/// compiles no gradient program.
 template <Expression E>
 auto untracked(const E& e) {
   if constexpr (Leaf<E>)
