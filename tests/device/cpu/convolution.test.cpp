@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include <support/bits.hpp>
+
 using namespace kiln;
 
 TEST_CASE("pieces cover the rows of the result once, and fit the cache") {
@@ -50,4 +52,31 @@ TEST_CASE("sums over whole numbers are exact in pieces, on one thread and more")
     CHECK(dx[0] == 2);
   }
   set_num_threads(before);
+}
+
+TEST_CASE("gradients have the same bits on any number of threads") {
+  using test::bit_patterns;
+  const convolution_sizes many{8, 16, 32, 1, {40, 40}, {38, 38}, {.kernel = 3}};
+  const convolution_sizes one{1, 48, 16, 1, {40, 40}, {38, 38}, {.kernel = 3}};
+  for (const convolution_sizes& s : {many, one}) {
+    const std::int64_t images = s.batch * s.channels, results = s.batch * s.out_channels;
+    test::draw d(1);
+    const auto x = d.contiguous<float>({images, 40, 40}), dy = d.contiguous<float>({results, 38, 38});
+    const auto w = d.contiguous<float>({s.out_channels, s.channels, 3, 3});
+    CHECK(bit_patterns([&] {
+            Tensor<float> dw(new_tensor(dtype::float32, w.sizes()));
+            cpu::convolve_backward_weight(s, x.data(), dy.data(), dw.data(), false);
+            return dw;
+          }) == 1);
+    CHECK(bit_patterns([&] {
+            Tensor<float> dx(new_tensor(dtype::float32, x.sizes()));
+            cpu::convolve_backward_input(s, dy.data(), w.data(), dx.data(), false);
+            return dx;
+          }) == 1);
+    CHECK(bit_patterns([&] {
+            Tensor<float> db(new_tensor(dtype::float32, {s.out_channels}));
+            cpu::convolve_backward_bias(s, dy.data(), db.data(), false);
+            return db;
+          }) == 1);
+  }
 }

@@ -98,10 +98,11 @@ void convolve_backward_input(const convolution_sizes& s, const T* dy, const T* w
   const detail::convolution_pieces pieces(s, sizeof(T));
   const std::int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), patch = s.patch();
   const std::int64_t places = s.places.area(), area = s.window.kernel.area(), pixels = s.image.area();
-  // Windows overlap, so pieces of one channel are added one after the other.
+  // Windows overlap, so pieces of one channel are added one after the other. The channels of a few images are cut into
+  // parts, of 64 rows of patches and more: by sizes only, so that no sum depends on the number of threads.
   const std::int64_t pairs = s.batch * s.groups;
-  const std::int64_t parts =
-      pairs == 0 || inputs == 0 ? 0 : std::clamp<std::int64_t>(detail::divide_up(num_threads(), pairs), 1, inputs);
+  const std::int64_t most = pairs == 0 ? 0 : std::min(detail::divide_up(8, pairs), inputs * area / 64);
+  const std::int64_t parts = pairs == 0 || inputs == 0 ? 0 : std::clamp<std::int64_t>(most, 1, inputs);
   const std::int64_t room_size = detail::patch_room(s, pieces);
   auto run = [&](std::int64_t task, T* room) {
     const std::int64_t part = task % parts, group = task / parts % s.groups, image = task / parts / s.groups;
@@ -126,18 +127,20 @@ void convolve_backward_input(const convolution_sizes& s, const T* dy, const T* w
 }
 
 /// The gradient by w, given that by y, written to dw or added to it. Pieces are added in an order that depends on the
-/// sizes and the number of threads only.
+/// sizes only.
 template <class T>
 void convolve_backward_weight(const convolution_sizes& s, const T* x, const T* dy, T* dw, bool add) {
   constexpr std::int64_t most_copies_bytes = std::int64_t{64} << 20;
   const detail::convolution_pieces pieces(s, sizeof(T));
   const std::int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), patch = s.patch();
   const std::int64_t places = s.places.area(), tasks = s.batch * pieces.count, weights = s.weights();
-  // Each slice of the pieces has sums of its own, unless those would fill the memory.
+  // Each slice of four pieces or more has sums of its own, unless those would fill the memory. How many there are must
+  // not depend on the number of threads: the sums would.
+  constexpr std::int64_t most_slices = 16;
   const std::int64_t bytes = std::max<std::int64_t>(weights, 1) * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t wanted = tasks / detail::convolution_grain(weights * pieces.columns);
   const std::int64_t slices =
-      std::max<std::int64_t>(1, std::min({std::int64_t{num_threads()}, wanted, 1 + most_copies_bytes / bytes}));
+      std::max<std::int64_t>(1, std::min({most_slices, wanted, tasks / 4, 1 + most_copies_bytes / bytes}));
   const std::int64_t room_size = detail::patch_room(s, pieces);
   const detail::gemm_scratch<T> copies((slices - 1) * weights);
   parallel_for(slices, 1, [&](std::int64_t slice_begin, std::int64_t slice_end) {
