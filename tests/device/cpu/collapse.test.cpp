@@ -93,3 +93,34 @@ TEST_CASE("collapse: random axes, joined and reordered, visit the same elements"
     CHECK(walk(e.job) == before);
   }
 }
+
+TEST_CASE("collapse: axes of a row program in the order in which its largest operand lies") {
+  cpu::compiled program;
+  program.slots = 2;
+  program.results = 1;
+  program.row_root = true;
+  int here = 0;
+  // A row of 5 x 6 x 7 and a larger operand whose kept axis (4) is the fastest of [6, 5, 7, 4].
+  std::vector<cpu::operand_view> in{{&here, {0, 42, 7, 1}, 4}, {&here, {1, 28, 140, 4}, 4}};
+  cpu::result_view out{&here, {1, 0, 0, 0}, 4};
+  cpu::task job{.program = &program, .domain = {4, 5, 6, 7}, .reduced_axes = 14, .in = in.data(), .out = &out};
+  cpu::order_by_largest(job);
+  CHECK(job.domain == dims{4, 6, 5, 7});
+  CHECK(in[1].strides == dims{1, 140, 28, 4});
+  CHECK(in[0].strides == dims{0, 7, 42, 1});
+  CHECK(job.reduced_axes == 14);
+  cpu::collapse(job);
+  CHECK(job.domain == dims{4, 6, 5, 7});  // the row lies in another order
+  in[0].data = nullptr;
+  cpu::collapse(job);
+  CHECK(job.domain == dims{4, 210});
+
+  // Kept axes: the fastest one comes last, the others stay.
+  in = {{nullptr, {}, 4}, {&here, {1, 100, 10, 1000}, 4}};
+  out.strides = {12, 4, 1, 0};
+  job.domain = {2, 3, 4, 5};
+  job.reduced_axes = 8;
+  cpu::order_by_largest(job);
+  CHECK(job.domain == dims{3, 4, 2, 5});
+  CHECK(out.strides == dims{4, 1, 12, 0});
+}

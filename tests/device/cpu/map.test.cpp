@@ -7,6 +7,7 @@
 #include <kiln/device/cpu/map.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/views.hpp>
+#include <support/bits.hpp>
 #include <support/compare.hpp>
 #include <support/draw.hpp>
 
@@ -181,4 +182,19 @@ TEST_CASE("map: several threads of the program evaluate at once") {
     });
   for (auto& thread : threads) thread.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("map: the same bits on any number of threads, wherever their shares begin") {
+  const auto x = draw(7).contiguous<float>({700, 3001});
+  CHECK(test::bit_patterns([&] { return Tensor<float>(gelu(x) * x + tanh(x) * 0.3f); }, 1) == 1);
+  // Past the cache, and not from the beginning of a line on.
+  const auto a = draw(8).contiguous<float>({3000000}), b = draw(9).contiguous<float>({3000000});
+  Tensor<float> room = Tensor<float>(new_tensor(dtype::float32, {3000005}));
+  CHECK(test::bit_patterns(
+            [&] {
+              auto y = room.narrow(0, 5, 3000000);
+              y = gelu(a) * b + tanh(b) * 0.3f;
+              return y;
+            },
+            1) == 1);
 }

@@ -8,6 +8,7 @@
 #include <kiln/expr/reductions.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/views.hpp>
+#include <support/bits.hpp>
 #include <support/compare.hpp>
 #include <support/draw.hpp>
 
@@ -239,4 +240,30 @@ TEST_CASE("reduce: axes that are not there are refused by name") {
   CHECK_THROWS_AS(softmax(a, 5), index_error);
   CHECK(Tensor<float>(sum(Tensor<float>(3.0f), -1)).item() == 3);
   CHECK(Tensor<float>(softmax(Tensor<float>(3.0f))).item() == 1);
+}
+
+TEST_CASE("reduce: the same bits in every run and on any number of threads") {
+  const auto a = test::cancelling(4096, 1000, 3), few = test::cancelling(300000, 3, 4).transpose(0, 1).clone();
+  using test::bit_patterns;
+  for (const int axis : {0, 1}) {
+    CAPTURE(axis);
+    CHECK(bit_patterns([&] { return Tensor<float>(sum(a, axis)); }) == 1);
+    CHECK(bit_patterns([&] { return Tensor<float>(mean(a * a - a, axis)); }) == 1);
+    CHECK(bit_patterns([&] { return Tensor<float>(var(few, axis)); }) == 1);
+    CHECK(bit_patterns([&] { return Tensor<float>(sum(few.transpose(0, 1), axis)); }) == 1);
+  }
+  CHECK(bit_patterns([&] { return Tensor<float>(sum(a)); }) == 1);
+  CHECK(bit_patterns([&] { return Tensor<float>(sum(a.narrow(1, 1, 998) * 0.1f)); }) == 1);
+  CHECK(bit_patterns([&] { return Tensor<float>(softmax(few, 1)); }, 2) == 1);
+}
+
+TEST_CASE("reduce: a strided view has the sum of the tensor that it shows, to the bit") {
+  const auto a = draw(1).contiguous<float>({90, 70, 33});
+  const float all = Tensor<float>(sum(a)).item(), squares = Tensor<float>(sum(a * a)).item();
+  for (const dims& order : {dims{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
+    CAPTURE(order);
+    const auto view = a.permute(order);
+    CHECK(Tensor<float>(sum(view)).item() == all);
+    CHECK(Tensor<float>(sum(view * view)).item() == squares);
+  }
 }

@@ -2,12 +2,14 @@
 // Results narrower than the domain are sums: of every layout, type and number of threads, rounded once.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include <kiln/autograd/backward.hpp>
 #include <kiln/device/cpu/sums.hpp>
 #include <kiln/ops/all.hpp>
+#include <support/bits.hpp>
 #include <support/compare.hpp>
 #include <support/draw.hpp>
 
@@ -79,23 +81,119 @@ TEST_CASE("sums: many small values beside a large one are not lost") {
   CHECK(number.grad().item() == doctest::Approx(1e8 + 999999).epsilon(2e-6));
 }
 
-TEST_CASE("sums: threads that come after the room was made have room too") {
-  cpu::set_num_threads(1);
+namespace {
+struct one_sum {  // the sum over a domain, added to one number or to one per column
   cpu::compiled program;
-  const dtype stores = dtype::float32;
-  program.results = 1;
-  program.stores = &stores;
-  float total = 0.5f;
-  cpu::result_view out{&total, {0}, 4, dtype::float32, true};
-  cpu::task job{.program = &program, .domain = {4000}, .out = &out};
-  cpu::result_sums sums(job);
+  dtype stores = dtype::float32;
+  std::vector<float> total;
+  cpu::result_view out;
+  cpu::task job;
+  one_sum(const dims& domain, const dims& strides, std::size_t size) : total(size, 0.5f) {
+    program.results = 1;
+    program.stores = &stores;
+    out = {total.data(), strides, 4, dtype::float32, true};
+    job = {.program = &program, .domain = domain, .out = &out};
+  }
+};
+}  // namespace
+
+TEST_CASE("sums: the number of threads may change between making room and adding") {
+  cpu::set_num_threads(1);
+  one_sum s({4000000}, {0}, 1);
+  cpu::result_sums sums(s.job);
   CHECK(sums.any());
-  sums.prepare(job);
+  sums.cut({.domain = {4000000}, .split = 1});
+  CHECK(sums.parts() > 4);
   cpu::set_num_threads(4);
-  cpu::parallel_for(4000, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) sums.add_number(0, static_cast<double>(i), 0);
+  cpu::parallel_for(sums.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+    const float one = 1;
+    for (std::int64_t k = begin; k < end; ++k) {
+      cpu::part_sums part(sums, k);
+      for (std::int64_t i = part.where().outer; i < part.where().outer_end; ++i) part.add(0, &one, 0, 0, 1);
+      part.finish();
+    }
   });
-  sums.deliver();
-  CHECK(total == 0.5f + 3999 * 2000);
   cpu::set_num_threads(2);
+  sums.deliver();
+  CHECK(s.total[0] == 4000000.5f);
+}
+
+TEST_CASE("sums: a wide result is cut by its columns, and its sums take no room of their own") {
+  const std::int64_t rows = 8, columns = 300000;
+  one_sum s({rows, columns}, {0, 1}, static_cast<std::size_t>(columns));
+  cpu::result_sums sums(s.job);
+  sums.cut({.domain = {rows, columns}, .split = 1, .step = 512});
+  CHECK(sums.parts() > 8);
+  CHECK(sums.shared_bytes() == 0);
+  const std::vector<float> ones(static_cast<std::size_t>(columns), 1.0f);
+  for (std::int64_t k = 0; k < sums.parts(); ++k) {
+    cpu::part_sums part(sums, k);
+    const cpu::sum_part here = part.where();
+    CHECK(here.outer == 0);
+    CHECK(here.outer_end == rows);
+    for (std::int64_t i = 0; i < rows; ++i) part.add(0, ones.data(), here.inner, 1, here.inner_end - here.inner);
+    part.finish();
+  }
+  sums.deliver();
+  CHECK(std::count(s.total.begin(), s.total.end(), 8.5f) == columns);
+}
+
+TEST_CASE("sums: what parts share takes a small part of the work's own memory") {
+  const std::int64_t rows = 4096, columns = 1000;
+  one_sum s({rows, columns}, {0, 1}, static_cast<std::size_t>(columns));
+  cpu::result_sums sums(s.job);
+  sums.cut({.domain = {rows, columns}, .split = 1, .step = 512});
+  CHECK(sums.parts() > 16);
+  CHECK(sums.shared_bytes() <= 8 * (columns + rows * columns / 32));
+}
+
+TEST_CASE("sums: without strips, zeros, or what was there") {
+  one_sum s({0, 5}, {0, 1}, 5);
+  cpu::result_sums(s.job).deliver();
+  CHECK(s.total == std::vector<float>(5, 0.5f));
+  s.out.add = false;
+  cpu::result_sums(s.job).deliver();
+  CHECK(s.total == std::vector<float>(5, 0.0f));
+}
+
+TEST_CASE("sums: gradients of broadcast operands have the same bits in every run and on any number of threads") {
+  const std::int64_t m = 4096, n = 1000;
+  const auto g = test::cancelling(m, n, 3);
+  Tensor<float> ones(new_tensor(dtype::float32, {m, n}));
+  ones.fill_(1);
+  auto row = draw(1).contiguous<float>({n}), column = Tensor<float>(new_tensor(dtype::float32, {m, 1})),
+       number = Tensor<float>(1.0f);
+  column.fill_(1);
+  for (auto* p : {&row, &column, &number}) p->requires_grad();
+  const auto gradient_of = [&](Tensor<float>& p) {
+    return test::bit_patterns([&] {
+      for (auto* q : {&row, &column, &number}) q->zero_grad();
+      backward(Tensor<float>(ones * row + column * number), g);
+      return p.grad();
+    });
+  };
+  CHECK(gradient_of(row) == 1);
+  CHECK(gradient_of(column) == 1);
+  CHECK(gradient_of(number) == 1);
+}
+
+TEST_CASE("sums: the same bits for biases of few columns and wide ones, and for row programs") {
+  for (const auto& shape : {std::pair<std::int64_t, std::int64_t>{60000, 10}, {100, 9000}}) {
+    const std::int64_t m = shape.first, n = shape.second;
+    const auto g = test::cancelling(m, n, 5), x = draw(4).contiguous<float>({m, n});
+    auto bias = draw(1).contiguous<float>({n}), scale = draw(2).contiguous<float>({n});
+    bias.requires_grad();
+    scale.requires_grad();
+    const auto count = [&](auto f, Tensor<float>& p) {
+      return test::bit_patterns([&] {
+        bias.zero_grad();
+        scale.zero_grad();
+        backward(Tensor<float>(f()), g);
+        return p.grad();
+      });
+    };
+    CHECK(count([&] { return x + bias; }, bias) == 1);
+    CHECK(count([&] { return layer_norm(x) * scale + bias; }, scale) == 1);
+    CHECK(count([&] { return layer_norm(x) * scale + bias; }, bias) == 1);
+  }
 }

@@ -3,6 +3,11 @@
 // with one axis, and the inner loop runs over all of it.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
 #include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/task.hpp>
 
@@ -41,11 +46,15 @@ inline void swap_axes(task& job, int i, int j) {
 
 }  // namespace detail
 
+inline void drop_single_axes(task& job) {
+  for (int i = job.domain.rank() - 1; i >= 0; --i)
+    if (job.domain[i] == 1) detail::erase_axis(job, i);
+}
+
 /// Drops axes of size 1 and merges neighbouring axes of the same kind (reduced or not) that every operand and result
 /// walks through in one stride.
 inline void collapse(task& job) {
-  for (int i = job.domain.rank() - 1; i >= 0; --i)
-    if (job.domain[i] == 1) detail::erase_axis(job, i);
+  drop_single_axes(job);
   for (int i = job.domain.rank() - 2; i >= 0; --i) {
     if ((job.reduced_axes >> i & 1) != (job.reduced_axes >> (i + 1) & 1)) continue;
     bool joined = true;
@@ -58,6 +67,27 @@ inline void collapse(task& job) {
     detail::erase_axis(job, i + 1);
     job.reduced_axes = (job.reduced_axes & ~(1u << i)) | (reduced << i);
   }
+}
+
+/// Orders the axes of a row program, row axes last, by how its largest operand lies in memory (a program with results
+/// per element: its first result): the row axes from slow to fast, and of the others its fastest one last.
+inline void order_by_largest(task& job) {
+  const int rank = job.domain.rank(), rows = std::popcount(job.reduced_axes), outer = rank - rows;
+  const dims* key = !job.program->row_root && job.out[0].data ? &job.out[0].strides : nullptr;
+  for (std::int64_t k = 0, most = -1; k < job.program->slots && (most >= 0 || !key); ++k) {
+    if (!job.in[k].data) continue;
+    std::int64_t elements = 1;
+    for (int i = 0; i < rank; ++i)
+      if (job.in[k].strides[i] != 0) elements *= job.domain[i];
+    if (elements > most) key = &job.in[k].strides, most = elements;
+  }
+  if (!key) return;
+  for (int i = outer + 1; i < rank; ++i)
+    for (int j = i; j > outer && std::abs((*key)[j - 1]) < std::abs((*key)[j]) && (*key)[j - 1] != 0; --j)
+      detail::swap_axes(job, j - 1, j);
+  for (int i = 0; i + 1 < outer; ++i)
+    if ((*key)[i] == 1)
+      for (int j = i; j + 1 < outer; ++j) detail::swap_axes(job, j, j + 1);
 }
 
 /// Orders the axes so that the first result is written from slow to fast: sorted by its strides, stable.

@@ -31,6 +31,7 @@ struct vertical_fold {
   void (*add)(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) = nullptr;
   void (*clear)(std::uint64_t* total, std::int64_t n) = nullptr;
   void (*flush)(std::uint64_t* total, void* partial, std::int64_t n) = nullptr;  ///< into double or int64, and reset
+  void (*join)(std::uint64_t* total, const std::uint64_t* other, std::int64_t n) = nullptr;
   void (*finish)(void* values, const std::uint64_t* total, std::int64_t n) = nullptr;
 };
 

@@ -75,26 +75,34 @@ inline void run_map(task& job) {
     collapse(job);
     if (job.domain.rank() == 0) detail::insert_axis(job);
   }
-  const std::int64_t grain = std::max<std::int64_t>(work_per_thread / program.cost, 64);
+  // Threads' shares begin at whole registers and lines: an element has the same neighbours for any number of threads.
+  const std::int64_t grain = std::max<std::int64_t>(work_per_thread / program.cost / 64 * 64, 64);
   if (!sums.any() && detail::is_flat(job)) {
     if (total <= grain) return detail::run_flat(job, 0, total, false);
     const bool past_cache = program.results == 1 && detail::exceeds_cache(job, 0);
-    parallel_for(total, grain,
-                 [&](std::int64_t begin, std::int64_t end) { detail::run_flat(job, begin, end, past_cache); });
-    return;
+    const std::int64_t head =
+        past_cache ? std::min(detail::elements_to_line(job.out[0].data, job.out[0].size), total) : 0;
+    if (head > 0) detail::run_flat(job, 0, head, false);
+    return parallel_for(total - head, grain, [&](std::int64_t begin, std::int64_t end) {
+      detail::run_flat(job, head + begin, head + end, past_cache);
+    });
   }
-  const detail::strip_plan plan = detail::plan_strips(job, sums);
+  const detail::strip_plan plan = detail::plan_strips(job, sums.any());
+  if (sums.any())
+    return sum_parts(sums, plan.grid(job.domain), [&](part_sums& part) {
+      if (plan.tile_axis >= 0)
+        detail::tile_runner(job, plan, &part).part(part.where());
+      else
+        detail::strip_runner(job, plan, &part).part(part.where());
+    });
   const std::int64_t units = plan.pieces() * (plan.tile_axis >= 0 ? detail::tile_count(job, plan) : plan.outer);
   const std::int64_t per_unit = std::max<std::int64_t>(total / units, 1);
-  result_sums* const summed = sums.any() ? &sums : nullptr;
-  sums.prepare(job);
   parallel_for(units, std::max<std::int64_t>(grain / per_unit, 1), [&](std::int64_t begin, std::int64_t end) {
     if (plan.tile_axis >= 0)
-      detail::tile_runner(job, plan, summed).tiles(begin, end);
+      detail::tile_runner(job, plan, nullptr).tiles(begin, end);
     else
-      detail::strip_runner(job, plan, summed).rows(begin, end);
+      detail::strip_runner(job, plan, nullptr).rows(begin, end);
   });
-  sums.deliver();
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

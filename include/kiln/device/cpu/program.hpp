@@ -67,11 +67,22 @@ struct vertical {
     }
     reset(p, n);
   }
+  static void join(std::uint64_t* total, const std::uint64_t* other, std::int64_t n) {
+    constexpr int W = std::clamp(vector_bytes / 8, 2, 64);
+    wide* t = reinterpret_cast<wide*>(total);
+    const wide* o = reinterpret_cast<const wide*>(other);
+    for (std::int64_t i = 0; i < n; i += W) {
+      const int left = static_cast<int>(std::min<std::int64_t>(W, n - i));
+      store_partial(t + i,
+                    Op::combine(load_partial<W>(static_cast<const wide*>(t + i), left), load_partial<W>(o + i, left)),
+                    left);
+    }
+  }
   static void finish(void* values, const std::uint64_t* total, std::int64_t n) {
     T* v = static_cast<T*>(values);
     for (std::int64_t i = 0; i < n; ++i) v[i] = from_bits<T>(total[i]);
   }
-  static constexpr vertical_fold functions{&reset, &add, &clear, &flush, &finish};
+  static constexpr vertical_fold functions{&reset, &add, &clear, &flush, &join, &finish};
 };
 
 }  // namespace detail

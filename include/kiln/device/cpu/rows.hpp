@@ -31,7 +31,7 @@ inline int row_axes(const task& job) {
 /// One thread's work on rows.
 class row_runner {
  public:
-  row_runner(task& job, result_sums* sums, std::int64_t length)
+  row_runner(task& job, part_sums* sums, std::int64_t length)
       : job_(job),
         sums_(sums),
         program_(*job.program),
@@ -62,15 +62,17 @@ class row_runner {
     if (pending_) flush(end - pending_);
   }
 
- private:
-  static constexpr std::int64_t finished_rows = 256;
-
-  // An operand whose rows are strided but whose neighbouring rows lie side by side is turned a block of rows at a time.
+  /// An operand whose rows are strided but whose neighbouring rows lie side by side is turned a block of rows at a
+  /// time.
   static bool turns(const task& job, int k, int outer) {
     const dims& strides = job.in[k].strides;
     return !job.program->draws_of(k) && job.domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 &&
            strides.back() != 0 && strides[outer - 1] == 1;
   }
+
+ private:
+  static constexpr std::int64_t finished_rows = 256;
+
   static std::int64_t block_rows(const task& job, std::int64_t length) {
     const int outer = job.domain.rank() - row_axes(job);
     bool any = false;
@@ -351,7 +353,7 @@ class row_runner {
 
  private:
   task& job_;
-  result_sums* sums_;
+  part_sums* sums_;
   const compiled& program_;
   std::int64_t length_;
   int outer_;

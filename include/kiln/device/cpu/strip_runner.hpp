@@ -25,9 +25,13 @@ struct strip_plan {
   int tile_axis = -1;       ///< an outer axis along which some operand is contiguous
   std::int64_t tile_rows = 1;
   std::int64_t pieces() const { return (inner + length - 1) / length; }
+  /// The same walk as a grid that can be cut into parts.
+  part_grid grid(const dims& domain) const {
+    return {domain, flat ? 0 : domain.rank() - 1, tile_axis, tile_rows, length};
+  }
 };
 
-inline strip_plan plan_strips(const task& job, const result_sums& sums) {
+inline strip_plan plan_strips(const task& job, bool sums) {
   strip_plan plan;
   const int rank = job.domain.rank();
   plan.inner = job.domain.back();
@@ -40,7 +44,7 @@ inline strip_plan plan_strips(const task& job, const result_sums& sums) {
     return plan;
   }
   plan.length = strip_length;
-  plan.direct = !sums.any() && job.program->draw_count == 0;
+  plan.direct = !sums && job.program->draw_count == 0;
   for (int k = 0; k < job.program->slots; ++k) {
     if (!job.in[k].data || job.program->draws_of(k)) continue;
     const dims& s = job.in[k].strides;
@@ -53,7 +57,7 @@ inline strip_plan plan_strips(const task& job, const result_sums& sums) {
   for (int r = 0; r < job.program->results; ++r)
     if (job.out[r].data) in_place &= job.out[r].strides.back() == 1 && job.out[r].type == job.program->stores[r];
   plan.direct &= in_place;
-  plan.past_cache = in_place && !sums.any() && job.program->results == 1 && exceeds_cache(job, 0);
+  plan.past_cache = in_place && !sums && job.program->results == 1 && exceeds_cache(job, 0);
   if (plan.direct) plan.length = longest_direct;
   if (plan.tile_axis >= 0) {
     plan.tile_rows = 64;  // four cache lines of each run, and buffers that fit the second-level cache
@@ -62,13 +66,22 @@ inline strip_plan plan_strips(const task& job, const result_sums& sums) {
   return plan;
 }
 
+/// A pass over a row that is cut into strips, in place of a map.
+struct row_pass {
+  const pass_kernel* kernel;
+  const std::uint64_t* done;  ///< what earlier passes found
+  std::uint64_t* partial;     ///< what this one finds
+  void* const* kept;          ///< per kept value: a row of it
+};
+
 /// Stages one strip's operands and runs the kernel on it; keeps the buffers.
 class strip_runner {
  public:
-  strip_runner(task& job, const strip_plan& plan, result_sums* sums)
+  strip_runner(task& job, const strip_plan& plan, part_sums* sums, const row_pass* pass = nullptr)
       : job_(job),
         plan_(plan),
         sums_(sums),
+        pass_(pass),
         slots_(job.program->slots),
         results_(job.program->results),
         past_cache_(plan.past_cache),
@@ -97,6 +110,13 @@ class strip_runner {
         where_.advance();
       }
     }
+  }
+  /// The strips of a part.
+  void part(const sum_part& here) {
+    where_.go_to(here.outer);
+    for (std::int64_t row = here.outer; row < here.outer_end; ++row, where_.advance())
+      for (std::int64_t i = here.inner; i < here.inner_end; i += plan_.length)
+        one(i, std::min(plan_.length, here.inner_end - i));
   }
 
  protected:
@@ -127,9 +147,24 @@ class strip_runner {
         else
           p_.out[i] = near ? at(p_.out[i], y.strides[axis], y.size) : at(y.data, where_.offset(y.strides), y.size);
       }
-      run_strip(job_, p_, plan_.inner, past_cache_);
+      call(0, plan_.inner);
       near = where_.advance();
     }
+  }
+
+  // The kernel, on the strip that begins at `begin` of the odometer's row.
+  void call(std::int64_t begin, std::int64_t n) {
+    if (!pass_) return run_strip(job_, p_, n, past_cache_);
+    const compiled& program = *job_.program;
+    std::array<void*, max_slots> kept;
+    const std::int64_t position = program.kept ? where_.index() * plan_.inner + begin : 0;
+    for (int k = 0; k < program.kept; ++k)
+      kept[static_cast<std::size_t>(k)] = at(pass_->kept[k], position, size_of(program.kept_types[k]));
+    strip s = make_strip(job_, p_, n);
+    s.rows = pass_->done;
+    s.partial = pass_->partial;
+    s.kept = kept.data();
+    pass_->kernel->run(s);
   }
 
   // A strip of the inner axis at the odometer's row.
@@ -170,7 +205,7 @@ class strip_runner {
       p_.out[i] = direct ? at(y.data, where_.offset(y.strides) + begin, y.size) : result_buffer(r);
       p_.add[i] = direct && y.add;
     }
-    run_strip(job_, p_, n, past_cache_);
+    call(begin, n);
     for (int r = 0; r < results_; ++r) {
       const result_view& y = job_.out[r];
       if (!y.data) continue;
@@ -249,7 +284,8 @@ class strip_runner {
 
   task& job_;
   const strip_plan& plan_;
-  result_sums* sums_;
+  part_sums* sums_;
+  const row_pass* pass_;
   int slots_, results_;
   bool past_cache_;
   scratch room_;

@@ -63,6 +63,12 @@ class odometer {
     return false;
   }
   void place(int axis, std::int64_t position) { position_[axis] = position; }
+  /// The flat index of the position.
+  std::int64_t index() const {
+    std::int64_t flat = 0;
+    for (int i = 0; i < axes_; ++i) flat = flat * sizes_[i] + position_[i];
+    return flat;
+  }
   std::int64_t operator[](int axis) const { return position_[axis]; }
   std::int64_t offset(const dims& strides) const {
     std::int64_t sum = 0;
@@ -92,14 +98,18 @@ inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n
           .count = n};
 }
 
+/// How many elements come before the first whole line at p.
+inline std::int64_t elements_to_line(const void* p, std::size_t size) {
+  constexpr std::uintptr_t line = 64;
+  return static_cast<std::int64_t>((line - reinterpret_cast<std::uintptr_t>(p) % line) % line / size);
+}
+
 /// Calls the kernel for a strip; past the cache, first for what comes before a whole line of the result.
 inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool past_cache) {
   const compiled& program = *job.program;
   strip s = make_strip(job, p, n);
   if (!past_cache) return program.map(s);
-  constexpr std::uintptr_t line = 64;
-  const std::uintptr_t bytes = (line - reinterpret_cast<std::uintptr_t>(p.out[0]) % line) % line;
-  const std::int64_t head = std::min(n, static_cast<std::int64_t>(bytes / job.out[0].size));
+  const std::int64_t head = std::min(n, elements_to_line(p.out[0], job.out[0].size));
   auto move = [&](std::int64_t elements) {
     for (int k = 0; k < program.slots; ++k)
       if (p.step[static_cast<std::size_t>(k)] && job.in[k].data)

@@ -23,20 +23,31 @@ class tile_runner : strip_runner {
 
   /// Tiles [begin, end) of all that the plan makes.
   void tiles(std::int64_t begin, std::int64_t end) {
-    const int axis = plan_.tile_axis;
-    dims blocks = job_.domain;
-    blocks[axis] = (blocks[axis] + plan_.tile_rows - 1) / plan_.tile_rows;
-    odometer block(blocks, blocks.rank() - 1);
     const std::int64_t pieces = plan_.pieces();
     for (std::int64_t unit = begin; unit < end; ++unit) {
-      block.go_to(unit / pieces);
-      for (int i = 0; i + 1 < blocks.rank(); ++i) where_.place(i, i == axis ? block[i] * plan_.tile_rows : block[i]);
       const std::int64_t from = unit % pieces * plan_.length;
-      tile(axis, from, std::min(plan_.length, plan_.inner - from));
+      go_to(unit / pieces);
+      tile(plan_.tile_axis, from, std::min(plan_.length, plan_.inner - from));
     }
+  }
+  /// The tiles of a part.
+  void part(const sum_part& here) {
+    for (std::int64_t block = here.outer; block < here.outer_end; ++block)
+      for (std::int64_t i = here.inner; i < here.inner_end; i += plan_.length) {
+        go_to(block);
+        tile(plan_.tile_axis, i, std::min(plan_.length, here.inner_end - i));
+      }
   }
 
  private:
+  // To the first row of a block of the tile axis.
+  void go_to(std::int64_t position) {
+    for (int i = job_.domain.rank() - 2; i >= 0; --i) {
+      const std::int64_t step = i == plan_.tile_axis ? plan_.tile_rows : 1, n = (job_.domain[i] + step - 1) / step;
+      where_.place(i, position % n * step);
+      position /= n;
+    }
+  }
   bool turns(int k, int axis) const {
     const operand_view& x = job_.in[k];
     return x.data && !job_.program->draws_of(k) && x.strides[axis] == 1 && x.strides.back() != 1 &&
