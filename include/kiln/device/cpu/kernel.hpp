@@ -266,11 +266,22 @@ class kernel {
       detail::value_of<I>(total) = lanes<element<I>, N>(Op::template identity<element<I>>());
     }
   }
+  // Written out, so that the sums stay in registers.
+  template <class F>
+  [[gnu::always_inline]] static void each_sum(running_sums& totals, F f) {
+    [&]<std::size_t... U>(std::index_sequence<U...>) __attribute__((always_inline)) {
+      (f(totals[U]), ...);
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(side_by_side)>{});
+  }
   template <int I>
   [[gnu::always_inline]] static auto joined(running_sums& totals) {
     using Op = op_with_code<all_ops, t[I].code>;
     auto total = detail::value_of<I>(totals[0]);
-    for (std::size_t u = 1; u < totals.size(); ++u) total = Op::combine(total, detail::value_of<I>(totals[u]));
+    each_sum(
+        totals, [&](sums & one) __attribute__((always_inline)) {
+          if (&one != &totals[0]) total = Op::combine(total, detail::value_of<I>(one));
+        });
     return total;
   }
   template <int... I>
@@ -283,7 +294,8 @@ class kernel {
       }
     };
     (one(std::integral_constant<int, I>{}), ...);
-    for (sums& total : totals) (start<I>(total), ...);
+    each_sum(
+        totals, [](sums & total) __attribute__((always_inline)) { (start<I>(total), ...); });
   }
   // Partial results of strips are joined in double or int64.
   template <int I>
@@ -379,7 +391,8 @@ class kernel {
     }
     running_sums totals;
     [[maybe_unused]] sums earlier;
-    for (sums& total : totals) (start<I>(total), ...);
+    each_sum(
+        totals, [](sums & total) __attribute__((always_inline)) { (start<I>(total), ...); });
     (start<I>(earlier), ...);
     std::int64_t contiguous = -1;
     ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask)

@@ -32,21 +32,36 @@ struct vertical {
     T* p = static_cast<T*>(partial);
     const T* v = static_cast<const T*>(values);
     std::int64_t i = 0;
-    for (; i + N <= n; i += N) {
-      auto total = load<N>(static_cast<const T*>(p + i));
+    // Four registers side by side, so that rows are read in pieces that are worth fetching.
+    for (; i + 4 * N <= n; i += 4 * N)
+      add_columns<4>(
+          p + i, v + i, stride, rows, [](const T* row) __attribute__((always_inline)) { return load<N>(row); });
+    for (; i < n; i += N) {
+      const int left = static_cast<int>(std::min<std::int64_t>(N, n - i));
+      add_columns<1>(
+          p + i, v + i, stride,
+          rows, [left](const T* row) __attribute__((always_inline)) { return load_partial<N>(row, left); }, left);
+    }
+  }
+  template <int Registers, class Load>
+  [[gnu::always_inline]] static void add_columns(T* p, const T* v, std::int64_t stride, std::int64_t rows,
+                                                 Load load_row, int left = N) {
+    [&]<int... K>(std::integer_sequence<int, K...>) __attribute__((always_inline)) {
+      lanes<T, N> total[] = {load_row(p + K * N)...};
+      const auto four = [&](const T* row, int k) __attribute__((always_inline)) {
+        const T* const at = row + k * N;
+        return Op::combine(Op::combine(load_row(at), load_row(at + stride)),
+                           Op::combine(load_row(at + 2 * stride), load_row(at + 3 * stride)));
+      };
       std::int64_t r = 0;
-      auto row = [&](std::int64_t k) { return load<N>(v + (r + k) * stride + i); };
-      for (; r + 4 <= rows; r += 4)  // four at a time: they do not wait for each other
-        total = Op::combine(total, Op::combine(Op::combine(row(0), row(1)), Op::combine(row(2), row(3))));
-      for (; r < rows; ++r) total = Op::combine(total, row(0));
-      store(p + i, total);
+      for (; r + 4 <= rows; r += 4) ((total[K] = Op::combine(total[K], four(v + r * stride, K))), ...);
+      for (; r < rows; ++r) ((total[K] = Op::combine(total[K], load_row(v + r * stride + K * N))), ...);
+      if constexpr (Registers == 1)
+        store_partial(p, total[0], left);
+      else
+        (store(p + K * N, total[K]), ...);
     }
-    if (i < n) {
-      const int left = static_cast<int>(n - i);
-      auto total = load_partial<N>(static_cast<const T*>(p + i), left);
-      for (std::int64_t r = 0; r < rows; ++r) total = Op::combine(total, load_partial<N>(v + r * stride + i, left));
-      store_partial(p + i, total, left);
-    }
+    (std::make_integer_sequence<int, Registers>{});
   }
   static void clear(std::uint64_t* total, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) total[i] = to_bits(Op::template identity<T>());

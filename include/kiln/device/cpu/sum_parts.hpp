@@ -105,7 +105,10 @@ inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::
   wanted = std::clamp<std::int64_t>(wanted, 1, most_parts);
   part_cut cut{std::min(wanted, grid.outer()), 1};
   while (cut.rows > 1 && room(cut) > allowed) cut.rows = (cut.rows + 1) / 2 < cut.rows ? (cut.rows + 1) / 2 : 1;
-  cut.columns = std::clamp<std::int64_t>((grid.inner() + grid.step - 1) / grid.step, 1, wanted / cut.rows);
+  // Reading pieces of rows is slow: 1.3 times as slow for halves of 1024 floats. Short ones only if there is no other
+  // way.
+  const std::int64_t piece = std::max<std::int64_t>(cut.rows >= 8 ? 8192 : 1024, grid.step);
+  cut.columns = std::clamp<std::int64_t>(grid.inner() / piece, 1, wanted / cut.rows);
   while (cut.columns > 1 && room(cut) > allowed) cut.columns = cut.columns / 2;
   return cut;
 }

@@ -118,11 +118,11 @@ class result_sums {
   bool wanted(int r) const { return find(r) >= 0; }
 
   /// Cuts the domain into parts and makes room for sums that parts share: no more doubles than the result has elements,
-  /// and one for every 32 elements of the domain. A result of which every part has a piece to itself takes none.
+  /// and one for every 512 operations. A result of which every part has a piece to itself takes none.
   void cut(const part_grid& grid) {
     grid_ = grid;
-    const std::int64_t total = grid.outer() * grid.inner(), wanted = total * job_.program->cost / (work_per_thread / 2);
-    std::int64_t allowed = total / 32;
+    const std::int64_t work = grid.outer() * grid.inner() * job_.program->cost, wanted = work / (work_per_thread / 2);
+    std::int64_t allowed = work / 512;
     for (int i = 0; i < count_; ++i) allowed += wide(i).size;
     if (wanted > 1) cut_ = cut_into_parts(grid, wanted, allowed, [&](const part_cut& with) { return measure(with); });
     shared_.emplace(static_cast<std::size_t>(8 * measure(cut_)));

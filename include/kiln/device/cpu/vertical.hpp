@@ -25,13 +25,16 @@ class vertical_runner {
     const int outer = job.domain.rank() - row_axes(job);
     cut c{.length = 1, .columns = job.domain[outer - 1], .chunk = 0, .chunks = 0, .units = 1, .parts = 1};
     for (int i = outer; i < job.domain.rank(); ++i) c.length *= job.domain[i];
-    const std::int64_t total = count(job.domain), wide = (c.columns + widest - 1) / widest;
-    c.chunk =
-        ((c.columns + wide - 1) / wide + 63) / 64 * 64;  // whole registers, so that no column is in the rest of one
+    const std::int64_t total = count(job.domain), above = total / c.length / c.columns;
+    const std::int64_t wanted = std::min(total * job.program->cost / work_per_thread, most_parts) / above;
+    // Long columns first: parts of 512 rows, which are read whole, hide what it costs to join them. Then narrow chunks.
+    c.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(c.length / (8 * run), 1));
+    const std::int64_t widest = std::clamp<std::int64_t>(c.columns * c.parts / std::clamp<std::int64_t>(wanted, 1, 8),
+                                                         narrowest_chunk, widest_chunk);
+    const std::int64_t fewest = (c.columns + widest - 1) / widest;
+    c.chunk = ((c.columns + fewest - 1) / fewest + 63) / 64 * 64;  // whole registers: no column in the rest of one
     c.chunks = (c.columns + c.chunk - 1) / c.chunk;
-    c.units = total / c.length / c.columns * c.chunks;
-    const std::int64_t wanted = std::min(total * job.program->cost / (work_per_thread / 2), most_parts) / c.units;
-    c.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(c.length / (2 * run), 1));
+    c.units = above * c.chunks;
     return c;
   }
 
@@ -94,8 +97,9 @@ class vertical_runner {
   }
 
  private:
-  static constexpr std::int64_t run = 64;       ///< rows that are added up in the element type
-  static constexpr std::int64_t widest = 1024;  ///< columns whose sums stay in first-level cache
+  static constexpr std::int64_t run = 64;             ///< rows that are added up in the element type
+  static constexpr std::int64_t widest_chunk = 1024;  ///< columns whose sums stay in first-level cache
+  static constexpr std::int64_t narrowest_chunk = 256;
 
   std::size_t room() const { return static_cast<std::size_t>(program_.reductions * by_.chunk) * 8; }
   void* partial(int r) { return partial_.get() + r * by_.chunk * 8; }
