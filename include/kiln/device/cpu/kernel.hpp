@@ -398,8 +398,12 @@ class kernel {
     ((loops_over_leaf<I> ? void(contiguous &= now.from[static_cast<std::size_t>(t[I].slot < 0 ? 0 : t[I].slot)].mask)
                          : void()),
      ...);
-    std::int64_t i;
-    if constexpr (work > small_work) {
+    std::int64_t i = 0;
+    if constexpr (Kind == kernel_kind::rows) {
+      // One body for whole registers and the rest: a row's number must not depend on the rows finished along with it.
+      for (; i < s.count; i += N)
+        step<extent::tail>(now, totals[0], i, s.count - i < N ? s.count - i : N, numbers{}, results);
+    } else if constexpr (work > small_work) {
       i = whole_steps<extent::mixed>(now, totals, earlier, s.count, results);
     } else {
       i = contiguous ? whole_steps<extent::contiguous>(now, totals, earlier, s.count, results)
