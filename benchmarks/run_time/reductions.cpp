@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // sum, mean and max of [4096, 1024] over everything, over each row and over axis 0, beside a hand-written loop with
-// several accumulators and libtorch. The hand loop over axis 0 adds whole rows, a strip of columns at a time.
+// several accumulators and libtorch. The hand loop over axis 0 adds whole rows, a strip of columns at a time. kiln also
+// takes everything through a transposed view, which must not matter.
 #include "../peers/contest.hpp"
 #include "../peers/packet.hpp"
 #include "../peers/torch.hpp"
@@ -67,6 +68,12 @@ void hand_contests(const std::string& name, bool mean) {
       return y;
     };
   });
+  enter("reductions/" + name + "/transposed", "hand", 1, [=] {
+    return [x = random("x", n), y = buffer("one", 1), mean] {
+      *y = fold<Op>(x, n) * (mean ? 1.0F / static_cast<float>(n) : 1.0F);
+      return y;
+    };
+  });
   enter("reductions/" + name + "/rows", "hand", rows, [=] {
     return [x = random("x", n), y = buffer("rows", rows), mean] {
       for (std::size_t r = 0; r < rows; ++r)
@@ -97,6 +104,7 @@ void kiln_contests(const std::string& name, All all, Along along) {
   };
   using shape = std::vector<std::size_t>;
   one("all", 1, shape{}, all);
+  one("transposed", 1, shape{}, [all](const auto& x) { return all(x.transpose(0, 1)); });
   one("rows", rows, shape{rows}, [along](const auto& x) { return along(x, 1); });
   one("axis0", cols, shape{cols}, [along](const auto& x) { return along(x, 0); });
 }
