@@ -38,7 +38,7 @@ inline void reduce_nothing(task& job, std::int64_t rows) {
 
 /// Whether rows are cut into strips: long ones, and those in pieces that are not worth copying together.
 inline bool in_strips(const task& job, std::int64_t length) {
-  constexpr std::int64_t long_row = 32768, long_pieces = 1024, longest_turned = 65536;
+  constexpr std::int64_t long_row = 32768, long_pieces = 8192, longest_turned = 65536;
   const int outer = job.domain.rank() - row_axes(job);
   bool lies = row_axes(job) == 1, turned = false;
   for (int k = 0; k < job.program->slots; ++k) {

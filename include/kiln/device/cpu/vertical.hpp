@@ -98,7 +98,7 @@ class vertical_runner {
 
  private:
   static constexpr std::int64_t run = 64;             ///< rows that are added up in the element type
-  static constexpr std::int64_t widest_chunk = 1024;  ///< columns whose sums stay in first-level cache
+  static constexpr std::int64_t widest_chunk = 2048;  ///< columns whose sums stay in first-level cache
   static constexpr std::int64_t narrowest_chunk = 256;
 
   std::size_t room() const { return static_cast<std::size_t>(program_.reductions * by_.chunk) * 8; }
