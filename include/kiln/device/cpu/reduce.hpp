@@ -38,7 +38,7 @@ inline void reduce_nothing(task& job, std::int64_t rows) {
 
 /// Whether rows are cut into strips: long ones, and those in pieces that are not worth copying together.
 inline bool in_strips(const task& job, std::int64_t length) {
-  constexpr std::int64_t long_row = 32768, long_pieces = 8192, longest_turned = 65536;
+  constexpr std::int64_t long_pieces = 8192, longest_turned = 65536;
   const int outer = job.domain.rank() - row_axes(job);
   bool lies = row_axes(job) == 1, turned = false;
   for (int k = 0; k < job.program->slots; ++k) {
@@ -47,7 +47,8 @@ inline bool in_strips(const task& job, std::int64_t length) {
     lies &= s.back() == 1 || s.back() == 0;
     turned |= row_runner::turns(job, k, outer);
   }
-  return length >= (lies ? long_row : turned ? longest_turned + 1 : long_pieces);
+  if (lies) return length * job.program->cost >= 2 * work_per_thread;
+  return length > (turned ? longest_turned : long_pieces);
 }
 
 }  // namespace detail
