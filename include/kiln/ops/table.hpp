@@ -71,7 +71,10 @@ constexpr op_rules rules_of() {
              .arity = Op::arity,
              .composite = Op::composite,
              .reduces = Op::reduces,
-             .dear = Op::dear};
+             .dear = Op::dear,
+             .common = &Op::common,
+             .result = &Op::result,
+             .accepts = &Op::accepts};
   if constexpr (Op::composite) r.expand = &expand_with<Op>;
   if constexpr (HasAdjoint<Op>) {
     r.differentiate = &differentiate_with<Op>;

@@ -19,6 +19,15 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
+/// Partial results of strips are joined in double or int64.
+template <class Op, class T>
+inline std::uint64_t joined_bits(std::uint64_t a, std::uint64_t b) {
+  using wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  std::array<wide, 2> joined;
+  store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(a)), lanes<wide, 2>(from_bits<wide>(b))));
+  return to_bits(joined[0]);
+}
+
 struct nothing {};
 template <int I, class V>
 struct cell {
@@ -41,20 +50,22 @@ class kernel {
   static constexpr const auto& t = Program::tape;
   static constexpr int size = plan::size;
   static constexpr int N = plan::width;
-  static constexpr auto roles =
-      roles_in<size>(view(t), plan::facts, op_rules_table, plan::kept, Kind, Pass, Program::row_root);
-  static constexpr bool delivers = Kind == kernel_kind::map || Kind == kernel_kind::rows ||
-                                   (Kind == kernel_kind::pass && Pass == plan::facts.last_phase && !Program::row_root);
+  static constexpr auto roles = [] {
+    std::array<role, static_cast<std::size_t>(size)> out{};
+    find_roles(view(t), plan::facts, plan::facts.values.data(), Kind, Pass, Program::row_root, out.data());
+    return out;
+  }();
+  static constexpr bool delivers = delivers_results(plan::facts, Kind, Pass, Program::row_root);
 
   static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
   static constexpr bool per_element(int i) { return role_of(i) == role::each || role_of(i) == role::read_back; }
-  static constexpr int reduction_of(int i) { return plan::facts.reduction[static_cast<std::size_t>(i)]; }
+  static constexpr int reduction_of(int i) { return plan::value(i).reduction; }
   static constexpr bool reduced_here(int i) {
     return reduction_of(i) >= 0 && (Kind == kernel_kind::pass || Kind == kernel_kind::operands) &&
-           plan::facts.phases[static_cast<std::size_t>(i)] == Pass + 1;
+           plan::value(i).phase == Pass + 1;
   }
   static constexpr bool keeps(int i) {
-    return Kind == kernel_kind::pass && plan::kept[static_cast<std::size_t>(i)] == Pass && role_of(i) == role::each;
+    return Kind == kernel_kind::pass && plan::value(i).kept == Pass && role_of(i) == role::each;
   }
 
   template <int I>
@@ -88,10 +99,8 @@ class kernel {
   }();
   // Up to here a program has a loop each for contiguous operands, for mixed ones, and for the rest of a strip.
   static constexpr int small_work = 16;
-  // Several sums side by side hide the latency of adding; dear loops hide it by themselves.
-  static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
-  // Elements after which sums move on to others, so that no accumulator takes more than 32 values.
-  static constexpr std::int64_t sum_length = std::int64_t{32} * side_by_side * N;
+  static constexpr int side_by_side = reduces ? accumulators(work) : 1;
+  static constexpr std::int64_t sum_length = run_of_sums(side_by_side, N);
   using running_sums = std::array<sums, static_cast<std::size_t>(side_by_side)>;
 
   // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
@@ -285,35 +294,14 @@ class kernel {
     (one(std::integral_constant<int, I>{}), ...);
     for (sums& total : totals) (start<I>(total), ...);
   }
-  // Partial results of strips are joined in double or int64.
   template <int I>
   [[gnu::always_inline]] static void finish(const strip& s, running_sums& totals, sums& earlier) {
     if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
       using Op = op_with_code<all_ops, t[I].code>;
       const auto total = Op::combine(detail::value_of<I>(earlier), joined<I>(totals));
-      using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
-      const auto here = lanes<wide, 2>(static_cast<wide>(Op::fold(total)));
       std::uint64_t& bits = s.partial[reduction_of(I)];
-      std::array<wide, 2> joined;
-      store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(bits)), here));
-      bits = to_bits(joined[0]);
+      bits = detail::joined_bits<Op, element<I>>(bits, to_bits(Op::fold(total)));
     }
-  }
-
-  template <int I>
-  static void join_one(std::uint64_t* into, const std::uint64_t* other) {
-    if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
-      using Op = op_with_code<all_ops, t[I].code>;
-      using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
-      std::array<wide, 2> joined;
-      store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(into[reduction_of(I)])),
-                                       lanes<wide, 2>(from_bits<wide>(other[reduction_of(I)]))));
-      into[reduction_of(I)] = to_bits(joined[0]);
-    }
-  }
-  template <int... I>
-  static void join_all(std::uint64_t* into, const std::uint64_t* other, std::integer_sequence<int, I...>) {
-    (join_one<I>(into, other), ...);
   }
 
   template <extent Extent, int... I, int... R>
@@ -442,11 +430,7 @@ class kernel {
   }
 
  public:
-  /// Longest strip whose sums are as accurate as pairwise summation: accumulators of 32 values each, and of 32 of
-  /// those.
-  static constexpr std::int64_t longest_strip = reduces ? 32 * sum_length : 32 * 2048;
-  /// Folds another thread's partial results into ours.
-  static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }
+  static constexpr std::int64_t longest = longest_strip(reduces, side_by_side, N);
   static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }
 };
 

@@ -156,7 +156,11 @@ class long_row_runner {
         }
       });
       for (std::int64_t i = 0; i < shares; ++i)
-        program_.pass[pass].join(done.data(), parts[static_cast<std::size_t>(i)].data());
+        for (int r = 0; r < program_.reductions; ++r)
+          if (const reduction_facts& f = program_.reduced[r]; f.pass == pass) {
+            std::uint64_t& total = done[static_cast<std::size_t>(r)];
+            total = f.join(total, parts[static_cast<std::size_t>(i)][static_cast<std::size_t>(r)]);
+          }
     }
     if (program_.row_root) finish(row, done);
   }
@@ -194,6 +198,7 @@ class long_row_runner {
     s.rows = done;
     s.partial = mine;
     s.kept = kept.data();
+    s.pass = pass;
     program_.pass[pass].run(s);
   }
   void finish(std::int64_t row, const std::array<std::uint64_t, max_slots>& done) {

@@ -89,7 +89,8 @@ inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n
           .out = p.out.data(),
           .add = p.add.data(),
           .scalars = job.scalars,
-          .count = n};
+          .count = n,
+          .program = job.program};
 }
 
 /// Calls the kernel for a strip; past the cache, first for what comes before a whole line of the result.
