@@ -127,3 +127,30 @@ TEST_CASE("roles: who knows that a leaf stands still along the row says so") {
   CHECK(f.last_phase == 2);
   CHECK((values[3].at == level::row));
 }
+
+TEST_CASE("roles: a product that one sum takes is joined to it, one that several take is not") {
+  static constexpr auto t = finished([](program& out) {
+    const symbol x = leaf_on(out, 0), y = leaf_on(out, 1);  // %0, %1
+    const symbol once = x * y;                              // %2
+    const symbol added = once + x;                          // %3
+    const symbol twice = x * x;                             // %4
+    const symbol less = twice - y;                          // %5
+    const symbol both = twice + less;                       // %6
+    out.add_result(added.id);
+    out.add_result(both.id);
+  });
+  std::vector<value_facts> values(7);
+  std::vector<role> roles(7);
+  const tape_facts f = find_facts(view(t), op_rules_table, values.data());
+  find_roles(view(t), f, values.data(), kernel_kind::map, 0, false, roles.data());
+  join_products(view(t), f, op_rules_table, values.data(), kernel_kind::map, 0, false, roles.data());
+  CHECK((roles[2] == role::joined));
+  CHECK((roles[3] == role::each));
+  CHECK((roles[4] == role::each));
+  CHECK((roles[5] == role::each));
+
+  const tape_facts g = find_facts(view(norm_tape), op_rules_table, values.data());
+  find_roles(view(norm_tape), g, values.data(), kernel_kind::pass, 0, true, roles.data());
+  join_products(view(norm_tape), g, op_rules_table, values.data(), kernel_kind::pass, 0, true, roles.data());
+  CHECK((roles[1] == role::joined));  // the sum of squares adds each as it is multiplied
+}

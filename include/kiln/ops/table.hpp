@@ -114,8 +114,8 @@ struct op_table<op_list<Ops...>> {
     }
     return at;
   }();
-  static constexpr rule_table table{rules.data(),     places.data(),    buckets,
-                                    opcode_of("add"), opcode_of("sum"), opcode_of("cast")};
+  static constexpr rule_table table{rules.data(),     places.data(),     buckets,          opcode_of("add"),
+                                    opcode_of("sum"), opcode_of("cast"), opcode_of("sub"), opcode_of("mul")};
 };
 
 /// The record of the op with this code.

@@ -19,7 +19,13 @@ enum class kernel_kind : std::uint8_t {
   operands,  ///< the operands of the first pass's reductions, stored: for reducing across rows instead of along them
 };
 
-enum class role : std::uint8_t { none, once, each, read_back };
+enum class role : std::uint8_t {
+  none,
+  once,
+  each,
+  read_back,
+  joined,  ///< a product per element that the one value computed of it adds, and rounds only then
+};
 
 /// What is known of one value of a tape whatever kernel computes it.
 struct value_facts {
@@ -116,6 +122,37 @@ constexpr void find_roles(const tape_view& t, const tape_facts& f, const value_f
   if (kind == kernel_kind::pass || kind == kernel_kind::operands)
     for (int i = 0; i < t.size; ++i)
       if (values[i].reduction >= 0 && values[i].phase == pass + 1) marker.mark(t[i].a);
+}
+
+/// Gives the role `joined` to products of floating numbers that are used once, by a sum: x * y + z then rounds once
+/// where the hardware can. Said here, and not left to compilers, it is the same in every loop and executor.
+constexpr void join_products(const tape_view& t, const tape_facts& f, const rule_table& ops, const value_facts* values,
+                             kernel_kind kind, int pass, bool row_root, role* roles) {
+  detail::scratch<std::int16_t> by(t.size);  // who uses a value: -1 nobody, -2 several
+  for (int i = 0; i < t.size; ++i) by.data()[i] = -1;
+  auto use = [&](int value, int user) {
+    if (value >= 0) by.data()[value] = static_cast<std::int16_t>(by.data()[value] == -1 ? user : -2);
+  };
+  for (int i = 0; i < t.size; ++i) {
+    const bool computed = (roles[i] == role::each || roles[i] == role::once) && values[i].reduction < 0;
+    const bool folded = values[i].reduction >= 0 && values[i].phase == pass + 1 && kind == kernel_kind::pass;
+    if (computed || folded)
+      for (const int x : {int{t[i].a}, int{t[i].b}, int{t[i].c}}) use(x, i);
+  }
+  if (delivers_results(f, kind, pass, row_root))
+    for (int r = 0; r < t.result_count; ++r) use(t.results[r], -2);
+  if (kind == kernel_kind::operands) return;
+  for (int i = 0; i < t.size; ++i) {
+    const int user = by.data()[i];
+    if (t[i].code != ops.mul || roles[i] != role::each || user < 0 || !is_floating(t[i].type) ||
+        (kind == kernel_kind::pass && values[i].kept == pass))
+      continue;
+    const instruction& sum = t[user];
+    if (compute_type(sum.type) != compute_type(t[i].type)) continue;
+    const int other = sum.a == i ? sum.b : sum.a;
+    const bool adds = sum.code == ops.add || sum.code == ops.sub;
+    if (sum.code == ops.sum || (adds && roles[other] != role::joined)) roles[i] = role::joined;
+  }
 }
 
 /// Dear values that several passes need are kept by the first: fills in `kept` of the values.

@@ -45,6 +45,7 @@ struct rule_table {
   const std::int16_t* places = nullptr;
   int buckets = 0;
   opcode add = opcode::none, sum = opcode::none, cast = opcode::none;  ///< what the passes themselves write
+  opcode sub = opcode::none, mul = opcode::none;                       ///< what executors join to one rounding
 
   constexpr int index(opcode code) const {
     std::size_t b = static_cast<std::size_t>(code) % static_cast<std::size_t>(buckets);

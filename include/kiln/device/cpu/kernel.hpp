@@ -28,6 +28,27 @@ inline std::uint64_t joined_bits(std::uint64_t a, std::uint64_t b) {
   return to_bits(joined[0]);
 }
 
+/// Keeps the compiler from rounding a product only after it is added to something, which g++ does where it sees both:
+/// a value has the same bits whichever instruction, loop or executor goes on with it.
+template <class T, int N>
+[[gnu::always_inline]] inline lanes<T, N> rounded_here(lanes<T, N> value) {
+#if defined(__FMA__) || defined(__aarch64__)
+  if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!fits<T, N>) {
+      value.low = rounded_here(value.low);
+      value.high = rounded_here(value.high);
+    } else {
+#if defined(__aarch64__)
+      asm("" : "+w"(value.v));
+#else
+      asm("" : "+v"(value.v));
+#endif
+    }
+  }
+#endif
+  return value;
+}
+
 struct nothing {};
 template <int I, class V>
 struct cell {
@@ -53,12 +74,15 @@ class kernel {
   static constexpr auto roles = [] {
     std::array<role, static_cast<std::size_t>(size)> out{};
     find_roles(view(t), plan::facts, plan::facts.values.data(), Kind, Pass, Program::row_root, out.data());
+    join_products(view(t), plan::facts, op_rules_table, plan::facts.values.data(), Kind, Pass, Program::row_root,
+                  out.data());
     return out;
   }();
   static constexpr bool delivers = delivers_results(plan::facts, Kind, Pass, Program::row_root);
 
   static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
   static constexpr bool per_element(int i) { return role_of(i) == role::each || role_of(i) == role::read_back; }
+  static constexpr bool joins(int i) { return i >= 0 && role_of(i) == role::joined; }
   static constexpr int reduction_of(int i) { return plan::value(i).reduction; }
   static constexpr bool reduced_here(int i) {
     return reduction_of(i) >= 0 && (Kind == kernel_kind::pass || Kind == kernel_kind::operands) &&
@@ -132,9 +156,19 @@ class kernel {
   }
   template <int I>
   [[gnu::always_inline]] static lanes<element<I>, N> apply_op_at(state& now, each_values& v) {
+    return detail::rounded_here(unrounded_op_at<I>(now, v));
+  }
+  template <int I>
+  [[gnu::always_inline]] static lanes<element<I>, N> unrounded_op_at(state& now, each_values& v) {
     constexpr instruction x = t[I];
     using Op = op_with_code<all_ops, x.code>;
-    if constexpr (x.code == opcode_of("cast")) {
+    if constexpr (joins(x.a)) {
+      const auto added = operand<x.b>(now, v);
+      return fma(operand<t[x.a].a>(now, v), operand<t[x.a].b>(now, v), x.code == op_rules_table.sub ? -added : added);
+    } else if constexpr (joins(x.b)) {
+      const auto factor = operand<t[x.b].a>(now, v);
+      return fma(x.code == op_rules_table.sub ? -factor : factor, operand<t[x.b].b>(now, v), operand<x.a>(now, v));
+    } else if constexpr (x.code == opcode_of("cast")) {
       // A cast to a half type rounds through it; the value goes on as a float.
       if constexpr (kiln::compute_type(x.type) != x.type)
         return round_through<element_t<x.type>>(convert<float>(operand<x.a>(now, v)));
@@ -250,7 +284,15 @@ class kernel {
   template <bool Tail, int I>
   [[gnu::always_inline]] static void reduce(state& now, each_values& v, sums& total, std::int64_t i,
                                             std::int64_t left) {
-    if constexpr (reduced_here(I)) {
+    if constexpr (reduced_here(I) && joins(t[I].a)) {
+      constexpr instruction product = t[t[I].a];
+      auto& sum = detail::value_of<I>(total);
+      const auto more = fma(operand<product.a>(now, v), operand<product.b>(now, v), sum);
+      if constexpr (Tail)
+        sum = where(first_lanes(left), more, sum);
+      else
+        sum = more;
+    } else if constexpr (reduced_here(I)) {
       auto value = operand<t[I].a>(now, v);
       if constexpr (Kind == kernel_kind::operands) {
         put<Tail>(reinterpret_cast<element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, value,
