@@ -3,12 +3,8 @@
 """Checks the outer form of headers and sources: tools/form.py PROJECT
 
 Every C++ file starts with its licence line and stays within 120 columns. Headers say `#pragma once`, define no macro but
-<<<<<<< HEAD
 KILN_VERSION_* and KILN_INLINE, and have no `using namespace` outside a function. What uses vectors stands in the
 namespace named after the instruction set. A header of more than 400 lines is named, not refused.
-=======
-KILN_VERSION_* and KILN_INLINE, and have no `using namespace` outside a function. A header of more than 400 lines is named, not refused.
->>>>>>> 47c430f (feat(device/cpu): an executor that interprets tapes over strips in cache)
 Prints one line per breach and exits 1 if there is any.
 """
 import re
@@ -17,12 +13,8 @@ from pathlib import Path
 
 licence = "// SPDX-License-Identifier: BSL-1.0"
 folders = ("include", "tests", "examples", "benchmarks")
-<<<<<<< HEAD
 macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?!KILN_(?:VERSION_(?:MAJOR|MINOR|PATCH|ISA)|INLINE)\b)(\w+)")
 vectors = re.compile(r"\b(?:lanes<|vector_bytes\b|vector_size\b|_mm\d*_|__m(?:128|256|512))")
-=======
-macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?!KILN_(?:VERSION_(?:MAJOR|MINOR|PATCH)|INLINE)\b)(\w+)")
->>>>>>> 47c430f (feat(device/cpu): an executor that interprets tapes over strips in cache)
 # At the start of a line or one scope in: a namespace, not the body of a function, is what users would inherit.
 using = re.compile(r"^\s{0,1}using\s+namespace\b")
 

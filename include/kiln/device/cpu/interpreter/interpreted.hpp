@@ -5,7 +5,8 @@
 #include <memory>
 
 #include <kiln/core/version.hpp>
-#include <kiln/device/cpu/program.hpp>
+#include <kiln/device/cpu/compiled.hpp>
+#include <kiln/device/cpu/isa.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
