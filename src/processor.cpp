@@ -6,6 +6,7 @@
 #include <kiln/device/cpu/conv2d.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/device/cpu/index.hpp>
+#include <kiln/device/cpu/interpreter/interpreted_impl.hpp>
 #include <kiln/device/cpu/map.hpp>
 #include <kiln/device/cpu/multiply.hpp>
 #include <kiln/device/cpu/pooling.hpp>
@@ -19,7 +20,7 @@ template <class T>
 const typed_driver_table<T>& table_for();
 
 const driver_table& table() {
-  static constexpr driver_table all{.isa = "", .run_map = &run_map, .run_rows = &run_rows};
+  static constexpr driver_table all{.isa = "", .run_map = &run_map, .run_rows = &run_rows, .interpret = &interpret};
   return all;
 }
 

@@ -38,3 +38,18 @@ TEST_CASE("op table: rules are there exactly where the record has them") {
   CHECK(table.add == opcode_of("add"));
   CHECK(table.sum == opcode_of("sum"));
 }
+
+TEST_CASE("op table: the type rules can be asked at run time") {
+  const rule_table& table = op_rules_table;
+  CHECK((table.find(opcode_of("exp"))->common(dtype::int16) == dtype::float32));
+  CHECK((table.find(opcode_of("exp"))->common(dtype::float64) == dtype::float64));
+  CHECK((table.find(opcode_of("sum"))->common(dtype::boolean) == dtype::int64));
+  CHECK((table.find(opcode_of("lt"))->result(dtype::float64) == dtype::boolean));
+  CHECK((table.find(opcode_of("add"))->result(dtype::int8) == dtype::int8));
+  CHECK(table.find(opcode_of("bitwise_and"))->accepts(dtype::int8));
+  CHECK_FALSE(table.find(opcode_of("bitwise_and"))->accepts(dtype::float32));
+  for (int i = 0; i < all_ops::size; ++i) {
+    const op_rules& r = table.rules[i];
+    CHECK(static_cast<bool>(r.common && r.result && r.accepts));
+  }
+}

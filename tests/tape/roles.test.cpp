@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "sheet.hpp"
 
@@ -13,8 +15,7 @@ using namespace kiln;
 namespace {
 
 // The roles of one kernel, an instruction a letter: . none, 1 once, * each, < read back.
-template <int N>
-std::string letters(const role_list<N>& roles) {
+std::string letters(const std::vector<role>& roles) {
   std::string out;
   for (role r : roles) out += r == role::none ? '.' : r == role::once ? '1' : r == role::each ? '*' : '<';
   return out;
@@ -23,10 +24,24 @@ std::string letters(const role_list<N>& roles) {
 template <const auto& Tape, bool RowRoot>
 struct plan {
   static constexpr int size = Tape.size();
-  static constexpr tape_facts<size> facts = facts_of<size>(view(Tape), op_rules_table);
-  static constexpr auto kept = kept_values<size>(view(Tape), facts, op_rules_table, RowRoot);
+  struct all_facts : tape_facts {
+    std::array<value_facts, static_cast<std::size_t>(size)> values{};
+  };
+  static constexpr all_facts facts = [] {
+    all_facts f;
+    static_cast<tape_facts&>(f) = find_facts(view(Tape), op_rules_table, f.values.data());
+    find_kept(view(Tape), f, op_rules_table, RowRoot, f.values.data());
+    return f;
+  }();
+  static std::vector<int> kept() {
+    std::vector<int> out;
+    for (const value_facts& v : facts.values) out.push_back(v.kept);
+    return out;
+  }
   static std::string in(kernel_kind kind, int pass = 0) {
-    return letters<size>(roles_in<size>(view(Tape), facts, op_rules_table, kept, kind, pass, RowRoot));
+    std::vector<role> roles(static_cast<std::size_t>(size));
+    find_roles(view(Tape), facts, facts.values.data(), kind, pass, RowRoot, roles.data());
+    return letters(roles);
   }
 };
 
@@ -71,23 +86,27 @@ TEST_CASE("roles: a tape without reductions is one kernel; numbers are computed 
   using p = plan<map_tape, false>;
   CHECK(p::facts.reductions == 0);
   CHECK(p::facts.last_phase == 0);
+  CHECK(p::facts.passes(false) == 0);
   CHECK(p::in(kernel_kind::map) == "11**");
 }
 
 TEST_CASE("roles: softmax is three passes; the exponential is kept by the second and read back by the third") {
   using p = plan<softmax_tape, false>;
   CHECK(p::facts.reductions == 2);
+  CHECK(p::facts.passes(false) == 3);
+  CHECK(p::facts.values[1].reduction == 0);
+  CHECK(p::facts.values[4].phase == 2);
   CHECK(p::facts.last_phase == 2);
   CHECK(p::in(kernel_kind::pass, 0) == "*.....");
   CHECK(p::in(kernel_kind::pass, 1) == "*1**..");
-  CHECK(p::kept == std::array<std::int16_t, 6>{-1, -1, -1, 1, -1, -1});
+  CHECK(p::kept() == std::vector<int>{-1, -1, -1, 1, -1, -1});
   CHECK(p::in(kernel_kind::pass, 2) == "...<1*");
 }
 
 TEST_CASE("roles: what is cheap is computed again in every pass") {
   using p = plan<centred_tape, false>;
   CHECK(p::facts.last_phase == 2);
-  CHECK(p::kept == std::array<std::int16_t, 8>{-1, -1, -1, -1, -1, -1, -1, -1});
+  CHECK(p::kept() == std::vector<int>(8, -1));
   CHECK(p::in(kernel_kind::pass, 0) == "*.......");
   CHECK(p::in(kernel_kind::pass, 1) == "*111**..");
   CHECK(p::in(kernel_kind::pass, 2) == "*111*.1*");
@@ -99,4 +118,39 @@ TEST_CASE("roles: a result per row is computed over rows, after the passes") {
   CHECK(p::in(kernel_kind::pass, 0) == "**..");
   CHECK(p::in(kernel_kind::rows) == "..**");
   CHECK(p::in(kernel_kind::operands) == "**..");
+}
+
+TEST_CASE("roles: who knows that a leaf stands still along the row says so") {
+  std::array<value_facts, 6> values{};
+  const tape_facts f =
+      find_facts(view(softmax_tape), op_rules_table, values.data(), [](const instruction&) { return level::row; });
+  CHECK(f.last_phase == 2);
+  CHECK((values[3].at == level::row));
+}
+
+TEST_CASE("roles: a product that one sum takes is joined to it, one that several take is not") {
+  static constexpr auto t = finished([](program& out) {
+    const symbol x = leaf_on(out, 0), y = leaf_on(out, 1);  // %0, %1
+    const symbol once = x * y;                              // %2
+    const symbol added = once + x;                          // %3
+    const symbol twice = x * x;                             // %4
+    const symbol less = twice - y;                          // %5
+    const symbol both = twice + less;                       // %6
+    out.add_result(added.id);
+    out.add_result(both.id);
+  });
+  std::vector<value_facts> values(7);
+  std::vector<role> roles(7);
+  const tape_facts f = find_facts(view(t), op_rules_table, values.data());
+  find_roles(view(t), f, values.data(), kernel_kind::map, 0, false, roles.data());
+  join_products(view(t), f, op_rules_table, values.data(), kernel_kind::map, 0, false, roles.data());
+  CHECK((roles[2] == role::joined));
+  CHECK((roles[3] == role::each));
+  CHECK((roles[4] == role::each));
+  CHECK((roles[5] == role::each));
+
+  const tape_facts g = find_facts(view(norm_tape), op_rules_table, values.data());
+  find_roles(view(norm_tape), g, values.data(), kernel_kind::pass, 0, true, roles.data());
+  join_products(view(norm_tape), g, op_rules_table, values.data(), kernel_kind::pass, 0, true, roles.data());
+  CHECK((roles[1] == role::joined));  // the sum of squares adds each as it is multiplied
 }

@@ -71,7 +71,7 @@ KILN_INLINE ref<tensor_state> copied(const runnable& add, tensor_state& values, 
     if (!from || count(from->sizes) == 0) continue;
     cpu::operand_view in{from->data, from->strides, size_of(from->type)};
     cpu::result_view result{out->data, out->strides, size_of(out->type), out->type, std::exchange(adds, true)};
-    cpu::task job{.program = add.program, .domain = out->sizes, .in = &in, .out = &result};
+    cpu::task job{.program = &add.program(), .domain = out->sizes, .in = &in, .out = &result};
     add.device->check_operand(*from->memory, *out->memory);
     add.run(job, *out->memory);
   }

@@ -45,7 +45,7 @@ class expression_node final : public graph_node {
     few<cpu::operand_view, cpu::max_slots> in(slots_ + 2);
     few<cpu::result_view, cpu::max_slots> out(slots_);
     few<ref<tensor_state>, cpu::max_slots> product_gradients(product_count_);
-    const cpu::compiled& program = *gradients_.program->program;
+    const cpu::compiled& program = gradients_.program->program();
     const device_functions& device = *gradients_.program->device;
     const storage& near = *gradient->memory;
     for (int i = 0; i < slots_ + 2; ++i)

@@ -71,7 +71,10 @@ constexpr op_rules rules_of() {
              .arity = Op::arity,
              .composite = Op::composite,
              .reduces = Op::reduces,
-             .dear = Op::dear};
+             .dear = Op::dear,
+             .common = &Op::common,
+             .result = &Op::result,
+             .accepts = &Op::accepts};
   if constexpr (Op::composite) r.expand = &expand_with<Op>;
   if constexpr (HasAdjoint<Op>) {
     r.differentiate = &differentiate_with<Op>;
@@ -111,8 +114,8 @@ struct op_table<op_list<Ops...>> {
     }
     return at;
   }();
-  static constexpr rule_table table{rules.data(),     places.data(),    buckets,
-                                    opcode_of("add"), opcode_of("sum"), opcode_of("cast")};
+  static constexpr rule_table table{rules.data(),     places.data(),     buckets,          opcode_of("add"),
+                                    opcode_of("sum"), opcode_of("cast"), opcode_of("sub"), opcode_of("mul")};
 };
 
 /// The record of the op with this code.

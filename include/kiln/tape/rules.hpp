@@ -19,10 +19,13 @@ struct op_rules {
   opcode code = opcode::none;
   std::string_view name, infix;
   int arity = 0;
-  bool composite = false;       ///< written out by `expand` before anything runs it
-  bool reduces = false;         ///< folds a row into one value
-  bool dear = false;            ///< costs more than keeping its value in cache does
-  bool differentiable = false;  ///< has `differentiate`
+  bool composite = false;            ///< written out by `expand` before anything runs it
+  bool reduces = false;              ///< folds a row into one value
+  bool dear = false;                 ///< costs more than keeping its value in cache does
+  bool differentiable = false;       ///< has `differentiate`
+  dtype (*common)(dtype) = nullptr;  ///< what operands of a promoted type are converted to
+  dtype (*result)(dtype) = nullptr;  ///< what comes out of operands of a common type
+  bool (*accepts)(dtype) = nullptr;  ///< whether the op is defined for operands of a promoted type
   symbol (*expand)(symbol a, symbol b, symbol c) = nullptr;
   operand_gradients (*differentiate)(symbol g, symbol y, symbol a, symbol b, symbol c) = nullptr;
 };
@@ -42,6 +45,7 @@ struct rule_table {
   const std::int16_t* places = nullptr;
   int buckets = 0;
   opcode add = opcode::none, sum = opcode::none, cast = opcode::none;  ///< what the passes themselves write
+  opcode sub = opcode::none, mul = opcode::none;                       ///< what executors join to one rounding
 
   constexpr int index(opcode code) const {
     std::size_t b = static_cast<std::size_t>(code) % static_cast<std::size_t>(buckets);

@@ -64,8 +64,13 @@ class block_epilogue {
     }
     const bool add = false;
     void* out = to;
-    const cpu::strip row{
-        .in = in.data(), .step = step.data(), .out = &out, .add = &add, .scalars = c_.number, .count = c1 - c0};
+    const cpu::strip row{.in = in.data(),
+                         .step = step.data(),
+                         .out = &out,
+                         .add = &add,
+                         .scalars = c_.number,
+                         .count = c1 - c0,
+                         .program = &program_};
     for (std::int64_t r = r0; r < r1; ++r) {
       program_.map(row);
       out = to += columns_ * static_cast<std::int64_t>(size_);

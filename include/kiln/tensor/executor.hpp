@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include <kiln/device/cpu/drivers.hpp>
+#include <kiln/device/cpu/threads.hpp>
+#ifndef KILN_INTERPRET
 #include <kiln/device/cpu/program.hpp>
+#endif
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/state.hpp>
 
@@ -67,6 +71,18 @@ struct executor<Cpu> {
   }
 
   /// The kernels of a Program, and what runs them over a job.
+#ifdef KILN_INTERPRET
+  template <class Program>
+  static const cpu::compiled& program() {
+    static const std::shared_ptr<const cpu::compiled> kept =
+        cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root);
+    return *kept;
+  }
+  template <class Program>
+  static void run(cpu::task& job, const storage&) {
+    job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
+  }
+#else
   template <class Program>
   static constexpr const cpu::compiled& program() {
     return cpu::compiler<Program>::program;
@@ -78,6 +94,7 @@ struct executor<Cpu> {
     else
       cpu::drivers::run_rows(job);
   }
+#endif
   /// See cpu::multiply.
   template <class T>
   static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
@@ -104,12 +121,12 @@ inline constexpr device_functions functions_of{&executor<Device>::new_tensor, &e
 
 /// A Program on a device as plain data.
 struct runnable {
-  const cpu::compiled* program;
+  const cpu::compiled& (*program)();
   void (*run)(cpu::task& job, const storage& near);
   const device_functions* device;
 };
 template <class Program, class Device>
-inline constexpr runnable runnable_of{&executor<Device>::template program<Program>(),
+inline constexpr runnable runnable_of{&executor<Device>::template program<Program>,
                                       &executor<Device>::template run<Program>, &functions_of<Device>};
 
 /// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.

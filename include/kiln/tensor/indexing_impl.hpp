@@ -14,7 +14,7 @@ KILN_INLINE void move_elements(const index_functions& f, const dims& domain, con
   const std::size_t size = size_of(to.type);
   cpu::operand_view in{from.data, from_strides, size};
   cpu::result_view out{to.data, to_strides, size, to.type, add};
-  cpu::task job{.program = f.copy->program, .domain = domain, .in = &in, .out = &out};
+  cpu::task job{.program = &f.copy->program(), .domain = domain, .in = &in, .out = &out};
   f.copy->run(job, *to.memory);
 }
 

@@ -40,7 +40,7 @@ class join_node final : public graph_node {
       cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
                            gradient->strides, size};
       cpu::result_view out{to.data, to.strides, size, to.type, target.add};
-      cpu::task job{.program = add_->program, .domain = p.sizes, .in = &in, .out = &out};
+      cpu::task job{.program = &add_->program(), .domain = p.sizes, .in = &in, .out = &out};
       add_->run(job, *to.memory);
     }
   }

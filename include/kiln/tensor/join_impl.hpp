@@ -38,7 +38,7 @@ KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, 
     cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size,
                         out->type, false};
     copy.device->check_operand(*part->memory, *out->memory);
-    cpu::task job{.program = copy.program, .domain = part->sizes, .in = &from, .out = &to};
+    cpu::task job{.program = &copy.program(), .domain = part->sizes, .in = &from, .out = &to};
     copy.run(job, *out->memory);
   }
   if (recorded && grad_enabled() && add) {

@@ -41,7 +41,7 @@ KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, 
 
 KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluation& how, tensor_state& out,
                              cpu::operand_view* in) {
-  for (int i = 0; i < f.program->slots; ++i) {
+  for (int i = 0; i < f.program().slots; ++i) {
     const tensor_state& leaf = *c.leaf[i];
     f.device->check_operand(*leaf.memory, *out.memory);
     in[i] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), size_of(leaf.type)};
@@ -50,7 +50,7 @@ KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluat
                           how.row_root ? row_value_strides(out, how.domain, how.axes, how.keepdim)
                                        : cpu::broadcast_strides(out.sizes, out.strides, how.domain),
                           size_of(out.type), out.type, false};
-  cpu::task job{.program = f.program,
+  cpu::task job{.program = &f.program(),
                 .domain = how.domain,
                 .reduced_axes = how.axes,
                 .in = in,
@@ -89,7 +89,13 @@ KILN_INLINE bool run_at_once(const cpu::compiled& program, int leaves, const ope
   if (!out.contiguous) return false;
   void* to = out.data;
   const bool add = false;
-  program.map({.in = in.data(), .step = step.data(), .out = &to, .add = &add, .scalars = c.number, .count = total});
+  program.map({.in = in.data(),
+               .step = step.data(),
+               .out = &to,
+               .add = &add,
+               .scalars = c.number,
+               .count = total,
+               .program = &program});
   return true;
 }
 
@@ -112,10 +118,10 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
     c.leaf[i] = p.get();
     *held++ = p;
     if (f.fused_product && !apart && f.fused_product(c.leaf, a, b, *out)) return true;
-    if (f.values->program->map && !f.is_product && f.products == 1 && f.rows == 0 && sizes == how.domain &&
+    if (f.values->program().map && !f.is_product && f.products == 1 && f.rows == 0 && sizes == how.domain &&
         a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
         count(sizes) * static_cast<std::int64_t>(size_of(a.type)) > block_bytes) {
-      block_epilogue epilogue(*f.values->program, c, how.domain, *out);
+      block_epilogue epilogue(f.values->program(), c, how.domain, *out);
       if (epilogue.suits()) {
         c.multiply[i](a, b, *p, epilogue.function());
         return true;
@@ -134,14 +140,14 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
                                                      const ref<tensor_state>& out, cpu::operand_view* in) {
   std::array<ref<tensor_state>, cpu::max_slots> held;
   if (!compute_products(f, gradients, c, held.data(), how, out) &&
-      !run_at_once(*f.values->program, f.leaves, c, *out, count(how.domain)))
+      !run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain)))
     run_program(*f.values, c, how, *out, in);
   if (gradients) record(f, *gradients, c, how, out, false);
 }
 KILN_INLINE void run_into(const expression_facts& f, const gradient_facts* gradients, const operands& c,
                           const evaluation& how, const ref<tensor_state>& out, bool in_place, cpu::operand_view* in) {
   if (f.products) return run_with_products(f, gradients, c, how, out, in);
-  if (!run_at_once(*f.values->program, f.leaves, c, *out, count(how.domain))) run_program(*f.values, c, how, *out, in);
+  if (!run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain))) run_program(*f.values, c, how, *out, in);
   if (gradients) record(f, *gradients, c, how, out, in_place);
 }
 

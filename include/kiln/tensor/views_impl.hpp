@@ -40,7 +40,7 @@ class view_node final : public graph_node {
     cpu::operand_view in{gradient->data, gradient->strides, size_of(gradient->type)};
     cpu::result_view out{static_cast<char*>(to.data) + where_.offset * static_cast<std::int64_t>(size_of(to.type)),
                          where_.strides, size_of(to.type), to.type, target.add};
-    cpu::task job{.program = add_->program, .domain = where_.sizes, .in = &in, .out = &out};
+    cpu::task job{.program = &add_->program(), .domain = where_.sizes, .in = &in, .out = &out};
     add_->run(job, *to.memory);
   }
   // There is nothing to free: like PyTorch's, views can be walked again.

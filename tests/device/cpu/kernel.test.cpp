@@ -2,9 +2,10 @@
 // One kernel on one strip: any count, single values beside contiguous ones, adding, and nothing beyond the end.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
-#include <kiln/device/cpu/kernel.hpp>
+#include <kiln/device/cpu/program.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/tensor.hpp>
@@ -49,6 +50,8 @@ TEST_CASE("kernel: every count, with single values in any place, writes count el
 }
 
 TEST_CASE("kernel: a pass adds to what earlier strips gave, and two parts join") {
+  const cpu::reduction_facts& sums = cpu::compiler<sum_program>::program.reduced[0];
+  CHECK(sums.pass == 0);
   std::vector<float> a(200), b(200);
   for (std::size_t i = 0; i < 200; ++i) a[i] = static_cast<float>(i % 13), b[i] = static_cast<float>(i % 5) - 2;
   for (std::int64_t n = 0; n <= 200; ++n) {
@@ -61,7 +64,33 @@ TEST_CASE("kernel: a pass adds to what earlier strips gave, and two parts join")
     sum_kernel::run({.in = in, .step = step, .partial = &total, .count = n});
     REQUIRE(cpu::from_bits<double>(total) == 10 + want);
     const std::uint64_t other = cpu::to_bits(-3.0);
-    sum_kernel::join(&total, &other);
-    REQUIRE(cpu::from_bits<double>(total) == 7 + want);
+    REQUIRE(cpu::from_bits<double>(sums.join(total, other)) == 7 + want);
+  }
+}
+
+TEST_CASE("kernel: the bits of a value do not depend on where in a strip it stands") {
+  using E = decltype(F() * F() + F() * F() - F() * (F() * F()));
+  using program = detail::value_program<E>;
+  std::vector<float> x[7];
+  for (std::size_t k = 0; k < 7; ++k)
+    for (std::size_t i = 0; i < 200; ++i)
+      x[k].push_back(1.0f + static_cast<float>((i * 7919 + k * 104729) % 10007) / 9973.0f);
+  auto run = [&](std::size_t first, std::int64_t n, float* to) {
+    const void* in[7];
+    const std::int64_t step[] = {1, 1, 1, 1, 1, 1, 1};
+    for (std::size_t k = 0; k < 7; ++k) in[k] = x[k].data() + first;
+    void* out = to;
+    const bool add = false;
+    cpu::kernel<program, kernel_kind::map, 0>::run({.in = in, .step = step, .out = &out, .add = &add, .count = n});
+  };
+  std::vector<float> whole(200), alone(200);
+  run(0, 200, whole.data());
+  for (std::size_t i = 0; i < 200; ++i) run(i, 1, alone.data() + i);
+  CHECK(whole == alone);
+  for (std::size_t i = 0; i < 200; ++i) {
+    double v[7];
+    for (std::size_t k = 0; k < 7; ++k) v[k] = static_cast<double>(x[k][i]);
+    const double want = v[0] * v[1] + v[2] * v[3] - v[4] * (v[5] * v[6]);
+    REQUIRE(std::abs(static_cast<double>(whole[i]) - want) <= 4e-6);
   }
 }

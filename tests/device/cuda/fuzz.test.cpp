@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Drawn programs (ops, element types, layouts, broadcasting, reductions that the rest of the row uses) on the emulator
-// against plain loops. KILN_FUZZ sets how many; the number of the first wrong one is in the message.
+// Drawn programs (ops, element types, layouts, broadcasting, reductions that the rest of the row uses) on the emulator,
+// and on the processor by the interpreter, against plain loops. KILN_FUZZ sets how many; the number of the first wrong
+// one is in the message.
 #include "device/cuda/whole_task.hpp"
+
+#include <kiln/device/cpu/interpreter.hpp>
+#include <kiln/device/cpu/reduce.hpp>
 
 #include <doctest/doctest.h>
 
@@ -56,6 +60,42 @@ dims drawn_strides(const dims& domain) {
   return strides;
 }
 
+// The same task on the processor, into memory of its own.
+void interpret(whole_task& t, int number) {
+  std::deque<memory> results;
+  std::vector<dtype> stores;
+  std::vector<cpu::operand_view> in;
+  std::vector<cpu::result_view> out;
+  std::vector<std::vector<real>> before;
+  for (const cuda::leaf_view& x : t.what.leaves) in.push_back({x.data, x.strides, size_of(x.type)});
+  for (std::size_t r = 0; r < t.what.results.size(); ++r) {
+    const cuda::result_view& y = t.what.results[r];
+    memory& m = results.emplace_back(y.type, t.results[r].size());
+    const real first = t.what.row_root ? 0 : 0.25L;  // of a value per row nothing adds to what is there
+    for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>(first));
+    before.emplace_back(m.size(), first);
+    stores.push_back(y.type);
+    out.push_back({m.data(), y.strides, size_of(y.type), y.type, y.add});
+  }
+  const cpu::interpreted kept(t.what.tape, stores.data(), t.what.row_root);
+  cpu::task job{.program = &kept.program(),
+                .domain = t.what.domain,
+                .reduced_axes = t.what.reduced_axes,
+                .in = in.data(),
+                .out = out.data()};
+  kept.program().reductions == 0 ? cpu::run_map(job) : cpu::run_rows(job);
+  const naive_tape::table values = naive_tape::values_of(t.what, t.leaves);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const std::vector<real> want = naive_tape::result_of(t.what, values, r, before[r]);
+    real scale = 1e-3L, worst = 0;
+    for (const real w : want) scale = std::max(scale, std::abs(w));
+    for (std::size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(results[r][i] - want[i]) / scale);
+    const double limit = t.what.results[r].type == dtype::bfloat16 ? 1e-2 : 5e-5;
+    CHECK_MESSAGE(worst <= limit, "interpreted, program ", number, "\n", text_of(t.tape.p), "domain ", t.what.domain,
+                  ", reduced ", t.what.reduced_axes, ", result ", r, ": an error of ", worst);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("fuzz: drawn programs over drawn layouts give what plain loops give") {
@@ -88,6 +128,7 @@ TEST_CASE("fuzz: drawn programs over drawn layouts give what plain loops give") 
       t.what.results[0].type = draw(3) == 0 ? dtype::bfloat16 : dtype::float32;
       t.place_result(0, packed(domain, fold ? ~t.what.reduced_axes : everywhere), draw(4) == 0);
       t.make();
+      interpret(t, k);
     }
     run_all(tasks, 5e-5, false);
   }

@@ -40,13 +40,14 @@ struct reduction_facts {
   std::uint64_t identity = 0;   ///< a double or int64, as bits
   bool has_identity = true;
   const char* name = "";
-  int operand_slot = -1;  ///< the leaf that is reduced as it is, or -1
+  int operand_slot = -1;                                          ///< the leaf that is reduced as it is, or -1
+  int pass = 0;                                                   ///< the pass over the row that does it
+  std::uint64_t (*join)(std::uint64_t, std::uint64_t) = nullptr;  ///< two partial results, as a double or int64
   vertical_fold vertical;
 };
 
 struct pass_kernel {
   void (*run)(const strip&) = nullptr;
-  void (*join)(std::uint64_t*, const std::uint64_t*) = nullptr;
 };
 
 struct compiled {
@@ -69,6 +70,7 @@ struct compiled {
   const pass_kernel* pass = nullptr;  ///< `passes` of them
   void (*rows)(const strip&) = nullptr;
   void (*operands)(const strip&) = nullptr;  ///< row_root with one pass only
+  const void* plan = nullptr;                ///< what the interpreter's kernels follow
 };
 
 }  // namespace kiln::cpu

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/index_job.hpp>
@@ -23,6 +24,9 @@
 #include <kiln/device/cpu/pooling.hpp>
 #include <kiln/device/cpu/random.hpp>
 #include <kiln/device/cpu/reduce.hpp>
+#ifdef KILN_INTERPRET
+#include <kiln/device/cpu/interpreter.hpp>
+#endif
 #endif
 
 namespace kiln::cpu {
@@ -32,6 +36,7 @@ struct driver_table {
   const char* isa = "";
   void (*run_map)(task&) = nullptr;
   void (*run_rows)(task&) = nullptr;
+  std::shared_ptr<const compiled> (*interpret)(const tape_view& tape, const dtype* stores, bool row_root) = nullptr;
 };
 
 /// What it has for each element type; null where the type does not suit.
@@ -78,6 +83,9 @@ using cpu::multiply;
 using cpu::run_index;
 using cpu::run_map;
 using cpu::run_rows;
+#ifdef KILN_INTERPRET
+using cpu::interpret;
+#endif
 
 #else
 
@@ -96,12 +104,15 @@ const typed_driver_table<T>& here_for() {
   return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
 }
 
-/// See map.hpp, reduce.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp and pooling.hpp.
+/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp.
 inline void run_map(task& job) {
   here().run_map(job);
 }
 inline void run_rows(task& job) {
   here().run_rows(job);
+}
+inline std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool row_root) {
+  return here().interpret(tape, stores, row_root);
 }
 template <class T>
 void multiply(const kiln::detail::matrix_stack& a, const T* a_data, const kiln::detail::matrix_stack& b,

@@ -19,6 +19,36 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
+/// Partial results of strips are joined in double or int64.
+template <class Op, class T>
+inline std::uint64_t joined_bits(std::uint64_t a, std::uint64_t b) {
+  using wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  std::array<wide, 2> joined;
+  store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(a)), lanes<wide, 2>(from_bits<wide>(b))));
+  return to_bits(joined[0]);
+}
+
+/// Keeps the compiler from rounding a product only after it is added to something, which g++ does where it sees both:
+/// a value has the same bits whichever instruction, loop or executor goes on with it.
+template <class T, int N>
+[[gnu::always_inline]] inline lanes<T, N> rounded_here(lanes<T, N> value) {
+#if defined(__FMA__) || defined(__aarch64__)
+  if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!fits<T, N>) {
+      value.low = rounded_here(value.low);
+      value.high = rounded_here(value.high);
+    } else {
+#if defined(__aarch64__)
+      asm("" : "+w"(value.v));
+#else
+      asm("" : "+v"(value.v));
+#endif
+    }
+  }
+#endif
+  return value;
+}
+
 struct nothing {};
 template <int I, class V>
 struct cell {
@@ -41,20 +71,25 @@ class kernel {
   static constexpr const auto& t = Program::tape;
   static constexpr int size = plan::size;
   static constexpr int N = plan::width;
-  static constexpr auto roles =
-      roles_in<size>(view(t), plan::facts, op_rules_table, plan::kept, Kind, Pass, Program::row_root);
-  static constexpr bool delivers = Kind == kernel_kind::map || Kind == kernel_kind::rows ||
-                                   (Kind == kernel_kind::pass && Pass == plan::facts.last_phase && !Program::row_root);
+  static constexpr auto roles = [] {
+    std::array<role, static_cast<std::size_t>(size)> out{};
+    find_roles(view(t), plan::facts, plan::facts.values.data(), Kind, Pass, Program::row_root, out.data());
+    join_products(view(t), plan::facts, op_rules_table, plan::facts.values.data(), Kind, Pass, Program::row_root,
+                  out.data());
+    return out;
+  }();
+  static constexpr bool delivers = delivers_results(plan::facts, Kind, Pass, Program::row_root);
 
   static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
   static constexpr bool per_element(int i) { return role_of(i) == role::each || role_of(i) == role::read_back; }
-  static constexpr int reduction_of(int i) { return plan::facts.reduction[static_cast<std::size_t>(i)]; }
+  static constexpr bool joins(int i) { return i >= 0 && role_of(i) == role::joined; }
+  static constexpr int reduction_of(int i) { return plan::value(i).reduction; }
   static constexpr bool reduced_here(int i) {
     return reduction_of(i) >= 0 && (Kind == kernel_kind::pass || Kind == kernel_kind::operands) &&
-           plan::facts.phases[static_cast<std::size_t>(i)] == Pass + 1;
+           plan::value(i).phase == Pass + 1;
   }
   static constexpr bool keeps(int i) {
-    return Kind == kernel_kind::pass && plan::kept[static_cast<std::size_t>(i)] == Pass && role_of(i) == role::each;
+    return Kind == kernel_kind::pass && plan::value(i).kept == Pass && role_of(i) == role::each;
   }
 
   template <int I>
@@ -88,10 +123,8 @@ class kernel {
   }();
   // Up to here a program has a loop each for contiguous operands, for mixed ones, and for the rest of a strip.
   static constexpr int small_work = 16;
-  // Several sums side by side hide the latency of adding; dear loops hide it by themselves.
-  static constexpr int side_by_side = reduces ? (work <= 4 ? 4 : work <= 12 ? 2 : 1) : 1;
-  // Elements after which sums move on to others, so that no accumulator takes more than 32 values.
-  static constexpr std::int64_t sum_length = std::int64_t{32} * side_by_side * N;
+  static constexpr int side_by_side = reduces ? accumulators(work) : 1;
+  static constexpr std::int64_t sum_length = run_of_sums(side_by_side, N);
   using running_sums = std::array<sums, static_cast<std::size_t>(side_by_side)>;
 
   // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
@@ -123,9 +156,19 @@ class kernel {
   }
   template <int I>
   [[gnu::always_inline]] static lanes<element<I>, N> apply_op_at(state& now, each_values& v) {
+    return detail::rounded_here(unrounded_op_at<I>(now, v));
+  }
+  template <int I>
+  [[gnu::always_inline]] static lanes<element<I>, N> unrounded_op_at(state& now, each_values& v) {
     constexpr instruction x = t[I];
     using Op = op_with_code<all_ops, x.code>;
-    if constexpr (x.code == opcode_of("cast")) {
+    if constexpr (joins(x.a)) {
+      const auto added = operand<x.b>(now, v);
+      return fma(operand<t[x.a].a>(now, v), operand<t[x.a].b>(now, v), x.code == op_rules_table.sub ? -added : added);
+    } else if constexpr (joins(x.b)) {
+      const auto factor = operand<t[x.b].a>(now, v);
+      return fma(x.code == op_rules_table.sub ? -factor : factor, operand<t[x.b].b>(now, v), operand<x.a>(now, v));
+    } else if constexpr (x.code == opcode_of("cast")) {
       // A cast to a half type rounds through it; the value goes on as a float.
       if constexpr (kiln::compute_type(x.type) != x.type)
         return round_through<element_t<x.type>>(convert<float>(operand<x.a>(now, v)));
@@ -241,7 +284,15 @@ class kernel {
   template <bool Tail, int I>
   [[gnu::always_inline]] static void reduce(state& now, each_values& v, sums& total, std::int64_t i,
                                             std::int64_t left) {
-    if constexpr (reduced_here(I)) {
+    if constexpr (reduced_here(I) && joins(t[I].a)) {
+      constexpr instruction product = t[t[I].a];
+      auto& sum = detail::value_of<I>(total);
+      const auto more = fma(operand<product.a>(now, v), operand<product.b>(now, v), sum);
+      if constexpr (Tail)
+        sum = where(first_lanes(left), more, sum);
+      else
+        sum = more;
+    } else if constexpr (reduced_here(I)) {
       auto value = operand<t[I].a>(now, v);
       if constexpr (Kind == kernel_kind::operands) {
         put<Tail>(reinterpret_cast<element<I>*>(now.by_reduction[static_cast<std::size_t>(reduction_of(I))]) + i, value,
@@ -297,35 +348,14 @@ class kernel {
     each_sum(
         totals, [](sums & total) __attribute__((always_inline)) { (start<I>(total), ...); });
   }
-  // Partial results of strips are joined in double or int64.
   template <int I>
   [[gnu::always_inline]] static void finish(const strip& s, running_sums& totals, sums& earlier) {
     if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
       using Op = op_with_code<all_ops, t[I].code>;
       const auto total = Op::combine(detail::value_of<I>(earlier), joined<I>(totals));
-      using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
-      const auto here = lanes<wide, 2>(static_cast<wide>(Op::fold(total)));
       std::uint64_t& bits = s.partial[reduction_of(I)];
-      std::array<wide, 2> joined;
-      store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(bits)), here));
-      bits = to_bits(joined[0]);
+      bits = detail::joined_bits<Op, element<I>>(bits, to_bits(Op::fold(total)));
     }
-  }
-
-  template <int I>
-  static void join_one(std::uint64_t* into, const std::uint64_t* other) {
-    if constexpr (reduced_here(I) && Kind == kernel_kind::pass) {
-      using Op = op_with_code<all_ops, t[I].code>;
-      using wide = std::conditional_t<std::is_floating_point_v<element<I>>, double, std::int64_t>;
-      std::array<wide, 2> joined;
-      store(joined.data(), Op::combine(lanes<wide, 2>(from_bits<wide>(into[reduction_of(I)])),
-                                       lanes<wide, 2>(from_bits<wide>(other[reduction_of(I)]))));
-      into[reduction_of(I)] = to_bits(joined[0]);
-    }
-  }
-  template <int... I>
-  static void join_all(std::uint64_t* into, const std::uint64_t* other, std::integer_sequence<int, I...>) {
-    (join_one<I>(into, other), ...);
   }
 
   template <extent Extent, int... I, int... R>
@@ -459,11 +489,7 @@ class kernel {
   }
 
  public:
-  /// Longest strip whose sums are as accurate as pairwise summation: accumulators of 32 values each, and of 32 of
-  /// those.
-  static constexpr std::int64_t longest_strip = reduces ? 32 * sum_length : 32 * 2048;
-  /// Folds another thread's partial results into ours.
-  static void join(std::uint64_t* into, const std::uint64_t* other) { join_all(into, other, numbers{}); }
+  static constexpr std::int64_t longest = longest_strip(reduces, side_by_side, N);
   static void run(const strip& s) { execute(s, numbers{}, std::make_integer_sequence<int, t.result_count()>{}); }
 };
 

@@ -100,6 +100,20 @@ struct vertical {
   static constexpr vertical_fold functions{&reset, &add, &clear, &flush, &join, &finish};
 };
 
+/// The facts of a reduction that do not depend on where it stands; with the functions that fold `across_rows` or
+/// without.
+template <class Op, class T, bool across_rows = true>
+constexpr reduction_facts facts_of_fold() {
+  reduction_facts f{.type = dtype_of<T>,
+                    .identity = to_bits(Op::template identity<T>()),
+                    .has_identity = Op::has_identity,
+                    .name = Op::name.data(),
+                    .join = &joined_bits<Op, T>,
+                    .vertical = {}};
+  if constexpr (across_rows) f.vertical = vertical<Op, T>::functions;
+  return f;
+}
+
 }  // namespace detail
 
 /// The kernels of a Program: a type with `tape` (constexpr), `stores` (a dtype per result) and `row_root` (whether the
@@ -109,26 +123,22 @@ class compiler {
   using plan = layout<Program>;
   static constexpr const auto& t = Program::tape;
   static constexpr int reductions = plan::facts.reductions;
-  static constexpr int passes = reductions == 0 ? 0 : plan::facts.last_phase + (Program::row_root ? 0 : 1);
+  static constexpr int passes = plan::facts.passes(Program::row_root);
 
   template <int I>
   static constexpr reduction_facts facts_at() {
     using T = compute_t<element_t<t[I].type>>;
     using Op = op_with_code<all_ops, t[I].code>;
-    reduction_facts f{.type = kiln::compute_type(t[I].type),
-                      .identity = to_bits(Op::template identity<T>()),
-                      .has_identity = Op::has_identity,
-                      .name = Op::name.data(),
-                      .operand_slot = -1,
-                      .vertical = {}};
+    constexpr bool across_rows = Program::row_root && plan::facts.last_phase == 1;
+    reduction_facts f = detail::facts_of_fold<Op, T, across_rows>();
+    f.pass = plan::value(I).phase - 1;
     if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
-    if constexpr (Program::row_root && plan::facts.last_phase == 1) f.vertical = detail::vertical<Op, T>::functions;
     return f;
   }
   template <int I>
   static constexpr void fill(std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1>& all) {
-    if constexpr (plan::facts.reduction[static_cast<std::size_t>(I)] >= 0)
-      all[static_cast<std::size_t>(plan::facts.reduction[static_cast<std::size_t>(I)])] = facts_at<I>();
+    if constexpr (plan::value(I).reduction >= 0)
+      all[static_cast<std::size_t>(plan::value(I).reduction)] = facts_at<I>();
   }
   static constexpr auto reduced = []<int... I>(std::integer_sequence<int, I...>) {
     std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1> all{};
@@ -139,29 +149,18 @@ class compiler {
   static constexpr auto kept_types = [] {
     std::array<dtype, static_cast<std::size_t>(plan::kept_count) + 1> types{};
     for (int i = 0; i < plan::size; ++i)
-      if (plan::kept[static_cast<std::size_t>(i)] >= 0)
-        types[static_cast<std::size_t>(plan::kept_number(i))] = plan::compute_type_of(i);
+      if (plan::value(i).kept >= 0) types[static_cast<std::size_t>(plan::kept_number(i))] = plan::compute_type_of(i);
     return types;
   }();
   static constexpr auto pass = []<int... P>(std::integer_sequence<int, P...>) {
     return std::array<pass_kernel, static_cast<std::size_t>(passes) + 1>{
-        pass_kernel{&kernel<Program, kernel_kind::pass, P>::run, &kernel<Program, kernel_kind::pass, P>::join}...,
-        pass_kernel{}};
+        pass_kernel{&kernel<Program, kernel_kind::pass, P>::run}..., pass_kernel{}};
   }
   (std::make_integer_sequence<int, passes>{});
   static constexpr std::int64_t pass_length = []<int... P>(std::integer_sequence<int, P...>) {
-    return std::min({std::int64_t{16384}, kernel<Program, kernel_kind::pass, P>::longest_strip...});
+    return std::min({std::int64_t{16384}, kernel<Program, kernel_kind::pass, P>::longest...});
   }
   (std::make_integer_sequence<int, passes>{});
-  static constexpr int cost = [] {
-    int c = 1;
-    for (int i = 0; i < plan::size; ++i) {
-      const found_rules op = op_rules_table.find(t[i].code);
-      if (op) c += op->dear ? 6 : 1;
-    }
-    return c;
-  }();
-
   static constexpr auto draws = detail::draw_slots<Program>();
 
   static constexpr compiled make() {
@@ -174,7 +173,7 @@ class compiler {
                .passes = passes,
                .kept = plan::kept_count,
                .row_root = Program::row_root,
-               .cost = cost,
+               .cost = work_of(view(t)),
                .stores = Program::stores.data(),
                .reduced = reduced.data(),
                .kept_types = kept_types.data()};

@@ -60,7 +60,7 @@ class row_strips {
       parallel_for(shares_, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) share(pass, i, done.data());
       });
-      for (std::int64_t i = 0; i < shares_; ++i) program_.pass[pass].join(done.data(), partial(i));
+      for (std::int64_t i = 0; i < shares_; ++i) join(pass, done, partial(i));
     }
     if (program_.row_root) finish(row, done);
   }
@@ -74,6 +74,11 @@ class row_strips {
   std::uint64_t* partial(std::int64_t share) {
     return reinterpret_cast<std::uint64_t*>(partial_->get()) + share * program_.reductions;
   }
+  void join(int pass, std::array<std::uint64_t, max_slots>& done, const std::uint64_t* share) const {
+    for (int r = 0; r < program_.reductions; ++r)
+      if (const reduction_facts& f = program_.reduced[r]; f.pass == pass)
+        done[static_cast<std::size_t>(r)] = f.join(done[static_cast<std::size_t>(r)], share[r]);
+  }
   // Results are there for the last pass only, which writes them.
   void place_results(bool last) {
     for (int r = 0; r < program_.results; ++r) {
@@ -84,7 +89,7 @@ class row_strips {
   void share(int pass, std::int64_t i, const std::uint64_t* done) {
     std::uint64_t* const mine = partial(i);
     for (int r = 0; r < program_.reductions; ++r) mine[r] = program_.reduced[r].identity;
-    const row_pass now{&program_.pass[pass], done, mine, kept_rows_.data()};
+    const row_pass now{pass, done, mine, kept_rows_.data()};
     const std::int64_t begin = i * share_, end = std::min(units_, begin + share_);
     if (plan_.tile_axis >= 0)
       tile_runner(row_, plan_, nullptr, &now).tiles(begin, end);

@@ -220,6 +220,7 @@ class row_runner {
                           : kept_.get();
     for (int r = 0; r < program_.reductions; ++r) partial_[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
     for (int pass = 0; pass < program_.passes; ++pass) {
+      strip_.pass = pass;
       program_.pass[pass].run(strip_);
       if (length_ > program_.pass_length) rest_of(pass);
     }
@@ -245,6 +246,7 @@ class row_runner {
       s.rows = partial_.data();
       s.partial = partial_.data();
       s.kept = kept.data();
+      s.pass = pass;
       program_.pass[pass].run(s);
     }
   }
@@ -335,7 +337,12 @@ class row_runner {
       const bool direct = outer == 1 && y.strides[0] == 1;
       void* out = direct ? at(y.data, first + i, y.size) : buffer.data();
       const bool add = false;
-      strip s{.out = &out, .add = &add, .scalars = job.scalars, .finished = from.data(), .count = length};
+      strip s{.out = &out,
+              .add = &add,
+              .scalars = job.scalars,
+              .finished = from.data(),
+              .count = length,
+              .program = job.program};
       job.program->rows(s);
       if (!direct) {
         where.go_to(first + i);

@@ -8,6 +8,8 @@
 
 namespace kiln::cpu {
 
+struct compiled;
+
 /// What a kernel is given: pointers to the first element of each operand and result, and how many elements to do.
 struct strip {
   const void* const* in = nullptr;         ///< per leaf slot
@@ -21,6 +23,8 @@ struct strip {
   void* const* kept = nullptr;             ///< per kept value: a row of it
   const void* const* finished = nullptr;   ///< kind `rows`: per reduction, its values for consecutive rows
   std::int64_t count = 0;
+  const compiled* program = nullptr;  ///< whose kernel it is: what the interpreter's kernels run by
+  int pass = 0;                       ///< kind `pass`: which one
 };
 
 /// How one number is stored in 64 bits: floating types as double, the others as int64.

@@ -68,7 +68,7 @@ inline strip_plan plan_strips(const task& job, bool sums) {
 
 /// A pass over a row that is cut into strips, in place of a map.
 struct row_pass {
-  const pass_kernel* kernel;
+  int number;
   const std::uint64_t* done;  ///< what earlier passes found
   std::uint64_t* partial;     ///< what this one finds
   void* const* kept;          ///< per kept value: a row of it
@@ -164,7 +164,8 @@ class strip_runner {
     s.rows = pass_->done;
     s.partial = pass_->partial;
     s.kept = kept.data();
-    pass_->kernel->run(s);
+    s.pass = pass_->number;
+    program.pass[s.pass].run(s);
   }
 
   // A strip of the inner axis at the odometer's row.

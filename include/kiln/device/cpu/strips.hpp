@@ -95,7 +95,8 @@ inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n
           .out = p.out.data(),
           .add = p.add.data(),
           .scalars = job.scalars,
-          .count = n};
+          .count = n,
+          .program = job.program};
 }
 
 /// How many elements come before the first whole line at p.

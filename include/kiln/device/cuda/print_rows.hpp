@@ -72,7 +72,7 @@ class row_printer {
     const found_rules op = op_rules_table.find(t_[i].code);
     return op && op->dear && !op->reduces;
   }
-  bool per_element(int i) const { return facts_.levels[at(i)] == level::element; }
+  bool per_element(int i) const { return facts_.values[at(i)].at == level::element; }
 
   // ---- which element values each pass computes --------------------------------------------------------------------
   void mark(std::vector<bool>& needed, int i, int pass) const {
@@ -86,7 +86,7 @@ class row_printer {
   std::vector<bool> needed_in(int pass) const {
     std::vector<bool> needed(at(t_.size));
     for (int i = 0; i < t_.size; ++i)
-      if (reduces(i) && facts_.phases[at(i)] == pass + 1) mark(needed, t_[i].a, pass);
+      if (reduces(i) && facts_.values[at(i)].phase == pass + 1) mark(needed, t_[i].a, pass);
     if (delivers(pass))
       for (int r = 0; r < t_.result_count; ++r)
         if (at_.wanted(r)) mark(needed, t_.results[r], pass);
@@ -145,7 +145,7 @@ class row_printer {
   // Values of a row, and numbers, that can be had before pass `phase`.
   void define_row_values(lines& out, int phase) {
     for (int i = 0; i < t_.size; ++i) {
-      if (per_element(i) || reduces(i) || !values_.at(i).empty() || facts_.phases[at(i)] > phase) continue;
+      if (per_element(i) || reduces(i) || !values_.at(i).empty() || facts_.values[at(i)].phase > phase) continue;
       if (t_[i].code == opcode::leaf)
         values_.define(out, i, message("value_of(*(", at_.begin(message("x", t_[i].slot), at_.leaf(t_[i].slot)), "))"));
       else
@@ -157,7 +157,7 @@ class row_printer {
   void print_pass(lines& out, int pass, std::string_view index) {
     std::vector<int> reductions;
     for (int i = 0; i < t_.size; ++i)
-      if (reduces(i) && facts_.phases[at(i)] == pass + 1) reductions.push_back(i);
+      if (reduces(i) && facts_.values[at(i)].phase == pass + 1) reductions.push_back(i);
     for (const int i : reductions)
       out.add(value_name(t_[i].type), " v", i, " = ", literal(t_[i].type, spelling_of(t_[i].code).identity(t_[i].type)),
               ";");

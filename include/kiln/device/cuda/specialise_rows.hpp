@@ -11,18 +11,15 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/specialise.hpp>
 #include <kiln/ops/all.hpp>
-#include <kiln/tape/levels.hpp>
+#include <kiln/tape/roles.hpp>
 
 namespace kiln::cuda {
 
 namespace detail {
 
-/// What of a tape is one value per row, and after how many reductions each value can be had. A leaf that does not move
-/// along the row counts as one value per row.
-struct row_facts {
-  std::vector<level> levels;
-  std::vector<std::int16_t> phases;
-  int reductions = 0, last_phase = 0;
+/// The facts of a tape, each value's in `values`. A leaf that does not move along the row counts as one value per row.
+struct row_facts : tape_facts {
+  std::vector<value_facts> values;
 };
 row_facts facts_of(const tape_view& t, const std::vector<operand_plan>& leaves);
 

@@ -10,18 +10,10 @@ namespace detail {
 
 KILN_INLINE row_facts facts_of(const tape_view& t, const std::vector<operand_plan>& leaves) {
   row_facts f;
-  f.levels.resize(static_cast<std::size_t>(t.size));
-  f.phases.resize(static_cast<std::size_t>(t.size));
-  for (int i = 0; i < t.size; ++i) {
-    const std::size_t k = static_cast<std::size_t>(i);
-    f.levels[k] = level_of(t[i], f.levels.data(), op_rules_table);
-    if (t[i].code == opcode::leaf)
-      f.levels[k] = leaves[static_cast<std::size_t>(t[i].slot)].how < access::vectors ? level::row : level::element;
-    f.phases[k] = static_cast<std::int16_t>(phase_of(t[i], f.phases.data(), op_rules_table));
-    f.last_phase = std::max<int>(f.last_phase, f.phases[k]);
-    const found_rules op = op_rules_table.find(t[i].code);
-    f.reductions += op && op->reduces;
-  }
+  f.values.resize(static_cast<std::size_t>(t.size));
+  static_cast<tape_facts&>(f) = find_facts(t, op_rules_table, f.values.data(), [&](const instruction& leaf) {
+    return leaves[static_cast<std::size_t>(leaf.slot)].how < access::vectors ? level::row : level::element;
+  });
   return f;
 }
 
