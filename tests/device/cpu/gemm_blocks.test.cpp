@@ -35,7 +35,8 @@ TEST_CASE("gemm blocks: products longer, taller and wider than a block are exact
     cpu::set_num_threads(threads);
     struct {
       std::int64_t m, n, k;
-    } const shapes[] = {{4200, 33, 7}, {33, 4200, 7}, {20, 40, 2500}, {150, 300, 1000}, {64, 4128, 100}};
+    } const shapes[] = {{4200, 33, 7},    {33, 4200, 7},   {20, 40, 2500},
+                        {150, 300, 1000}, {64, 4128, 100}, {1500, 1300, 9}};
     for (const auto& shape : shapes) {
       const std::int64_t m = shape.m, n = shape.n, k = shape.k;
       const auto a = matrix(m, k), b = matrix(k, n);

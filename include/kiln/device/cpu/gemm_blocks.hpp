@@ -122,6 +122,10 @@ class gemm_blocks {
     const std::int64_t blocks = divide_up(p.m, sizes.rows);
     high = std::min(round_up(divide_up(p.m, blocks), rows), sizes.rows / rows * rows);
     wide = round_up(breadth, width);
+    // Short sums are bound by writing the result: some rows at a time, from one end to the other.
+    const std::int64_t level2 = caches().level2, bytes = sizeof(T);
+    if (depth <= 64 && p.m * p.n * bytes > level2 / 2 && depth * breadth * bytes <= level2 / 4)
+      high = std::min<std::int64_t>(high, 2 * rows);
     if (threads == 1) return;
     // Tasks that are short are few, as each begins with operands that are not in its core's cache.
     const bool packs_a = !a_along && !a_in_place(), packs_b = !b_in_place();
