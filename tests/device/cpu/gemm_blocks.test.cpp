@@ -89,7 +89,7 @@ TEST_CASE("gemm blocks: sizes come from the caches, in whole tiles, and hold les
   CHECK(small.rows * small.depth < large.rows * large.depth);
 }
 
-TEST_CASE("gemm blocks: threads that join a product after it was planned bring their own memory") {
+TEST_CASE("gemm blocks: the number of threads may change between planning a product and running it") {
   const std::int64_t m = 300, n = 200, k = 90;
   const auto a = matrix(m, k), b = matrix(k, n);
   for (const int before : {1, 2, 5}) {

@@ -53,7 +53,7 @@ class gemm_blocks {
   explicit gemm_blocks(const gemm_problem<S>& problem)
       : p(cost(problem.transposed()) < cost(problem) ? problem.transposed() : problem),
         sizes(gemm_blocks_for(caches(), sizeof(T), gemm_rows, width)),
-        threads(process::place.inside ? 1 : num_threads()),
+        threads(available_threads()),
         a_along(along_a(p)),
         a_far(p.a_row == 1 && p.m * p.k * std::int64_t{sizeof(S)} > caches().level2 / 2),
         b_far(p.n * p.k * std::int64_t{sizeof(S)} > caches().level2 / 4) {}
@@ -183,38 +183,20 @@ class gemm_blocks {
     pack_panel<width>(part.depth(), valid, from, p.b_col, p.b_row, to);
   }
 
-  // Planned for one thread, whatever its index, a product stays on it.
-  template <class Body>
-  void share(std::int64_t count, std::int64_t grain, const Body& body) const {
-    if (threads == 1)
-      body(std::int64_t{0}, count);
-    else
-      parallel_for(count, grain, body);
-  }
-
   void pack_all(const block& part) const {
     const std::int64_t grain = 1 + 4 * chunk_cycles / (width * part.depth());
-    share(divide_up(part.col_end - part.col, width), grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(divide_up(part.col_end - part.col, width), grain, threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) pack_b(part.col + i * width, part, shared_b + i * b_panel);
     });
-  }
-
-  workspace at(T* memory, std::int64_t* marks) const {
-    return {memory, shared ? shared_b : memory + a_slots * a_panel, marks, marks + a_slots};
   }
 
   void multiply(const block& part) const {
     const std::int64_t across = divide_up(part.col_end - part.col, wide), tasks = divide_up(p.m, high) * across;
     const std::int64_t grain = 1 + chunk_cycles / (high * wide / lanes * part.depth() + 1);
-    share(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t me = threads == 1 ? 0 : thread_index();
-      // A thread beyond those that there were when the product began brings its own memory.
-      const bool guest = me >= threads;
-      const gemm_scratch<T> memory(guest ? own_size : 0);
-      const gemm_scratch<std::int64_t> marks(guest ? own_stamps : 0);
-      if (guest) std::fill_n(marks.data(), own_stamps, 0);
-      const workspace room =
-          guest ? at(memory.data(), marks.data()) : at(own_memory + me * own_size, stamps + me * own_stamps);
+    parallel_for(tasks, grain, threads, [&](std::int64_t begin, std::int64_t end, int slot) {
+      T* const memory = own_memory + slot * own_size;
+      std::int64_t* const marks = stamps + slot * own_stamps;
+      const workspace room{memory, shared ? shared_b : memory + a_slots * a_panel, marks, marks + a_slots};
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t row = task / across * high, col = part.col + task % across * wide;
         multiply_task(part, room, row, std::min(row + high, p.m), col, std::min(col + wide, part.col_end));
