@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -194,6 +195,83 @@ TEST_CASE("gemm: integers of every width are exact and wrap around") {
   CHECK(check_product<std::int32_t>(30, 50, 800, layout::row_major, layout::column_major, true));
 }
 
+TEST_CASE("gemm: drawn shapes with reversed, repeated, sliced and transposed operands are exact") {
+  // Whole numbers of at most 3: sums are exact in float and double, and a half type holds them rounded once.
+  std::mt19937 draw(29);
+  const auto size = [&](double most) {
+    return static_cast<std::int64_t>(std::exp2(std::uniform_real_distribution<>(0, most)(draw)));
+  };
+  struct view {
+    std::int64_t first, row, column, elements;
+  };
+  const auto drawn_view = [&](std::int64_t rows, std::int64_t columns) -> view {
+    const std::int64_t pad = draw() % 2 == 0 ? 0 : 5;
+    std::int64_t row = columns + pad, column = 1;
+    switch (draw() % 6) {
+      case 0:
+        row = 1, column = rows + pad;
+        break;
+      case 1:
+        row = 2 * columns + pad, column = 2;
+        break;
+      case 2:
+        row = 0;
+        break;
+      case 3:
+        row = std::int64_t{1} << 9;
+        break;  // a leading dimension that is a power of two
+      default:
+        break;
+    }
+    const std::int64_t elements = (rows - 1) * row + (columns - 1) * column + 1;
+    if (draw() % 5 == 0) return {elements - 1, -row, -column, elements};
+    return {0, row, column, elements};
+  };
+  int wrong = 0, cases = 0;
+  const auto check = [&]<class T>(T) {
+    const std::int64_t m = size(7.5), n = size(7.5), k = size(m * n > 4000 ? 8.5 : 10.5);
+    const view va = drawn_view(m, k), vb = drawn_view(k, n);
+    const bool accumulate = draw() % 2 == 0;
+    const std::int64_t ldc = n + static_cast<std::int64_t>(draw() % 2) * 7;
+    const auto numbers = [&](std::int64_t count) {
+      std::vector<T> out;
+      for (std::int64_t i = 0; i < count; ++i)
+        out.push_back(static_cast<T>(static_cast<float>(static_cast<int>(draw() % 7) - 3)));
+      return out;
+    };
+    const auto a = numbers(va.elements), b = numbers(vb.elements);
+    auto c = numbers(m * ldc);
+    const auto before = c;
+    const threads_for_scope scope(1 + static_cast<int>(draw() % 3));
+    cpu::gemm<T>(m, n, k, {a.data() + va.first, va.row, va.column}, {b.data() + vb.first, vb.row, vb.column}, c.data(),
+                 ldc, accumulate);
+    int different = 0;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < ldc; ++j) {
+        const auto at = static_cast<std::size_t>(i * ldc + j);
+        double sum = accumulate || j >= n ? static_cast<double>(before[at]) : 0;
+        for (std::int64_t p = 0; p < k && j < n; ++p)
+          sum += static_cast<double>(a[static_cast<std::size_t>(va.first + i * va.row + p * va.column)]) *
+                 static_cast<double>(b[static_cast<std::size_t>(vb.first + p * vb.row + j * vb.column)]);
+        different += static_cast<float>(c[at]) != static_cast<float>(static_cast<T>(static_cast<float>(sum)));
+      }
+    }
+    if (different > 0)
+      MESSAGE("wrong: " << m << " x " << k << " x " << n << ", strides " << va.row << " " << va.column << " " << vb.row
+                        << " " << vb.column << ", elements of " << sizeof(T) << " bytes");
+    wrong += different > 0;
+    ++cases;
+  };
+  for (int i = 0; i < 60; ++i) {
+    check(float{});
+    check(double{});
+    check(half{});
+    check(bfloat16{});
+  }
+  CHECK(wrong == 0);
+  CHECK(cases == 240);
+}
+
 TEST_CASE("gemm: no terms give zeros, or leave C as it is when accumulating; no elements are no error") {
   std::vector<float> c(6, 3.0f);
   cpu::gemm<float>(2, 3, 0, {nullptr, 0, 1}, {nullptr, 3, 1}, c.data(), 3, true);
@@ -226,19 +304,34 @@ TEST_CASE("gemm: the number of threads does not change a bit of the result") {
     MESSAGE("skipped: the library that this build names rounds as the blocks it is given fall");
     return;
   }
-  for (const auto& shape :
-       {std::array<std::int64_t, 3>{300, 200, 500}, {64, 256, 784}, {1, 3000, 200}, {3000, 1, 200}}) {
-    const std::int64_t m = shape[0], n = shape[1], k = shape[2];
-    const operand<float> a(m, k, layout::row_major), b(k, n, layout::row_major);
-    std::vector<float> c1(static_cast<std::size_t>(m * n)), c2 = c1;
-    {
-      const threads_for_scope scope(1);
-      cpu::gemm<float>(m, n, k, a.ref(), b.ref(), c1.data(), n);
+  const auto check = [](auto zero, std::int64_t m, std::int64_t n, std::int64_t k) {
+    using T = decltype(zero);
+    for (const layout a_order : {layout::row_major, layout::column_major}) {
+      for (const layout b_order : {layout::row_major, layout::column_major}) {
+        const operand<T> a(m, k, a_order), b(k, n, b_order);
+        std::vector<T> alone(static_cast<std::size_t>(m * n)), shared = alone;
+        {
+          const threads_for_scope scope(1);
+          cpu::gemm<T>(m, n, k, a.ref(), b.ref(), alone.data(), n);
+        }
+        for (const int threads : {2, 3, 7}) {
+          const threads_for_scope scope(threads);
+          cpu::gemm<T>(m, n, k, a.ref(), b.ref(), shared.data(), n);
+          CHECK(std::memcmp(alone.data(), shared.data(), alone.size() * sizeof(T)) == 0);
+        }
+      }
     }
-    const threads_for_scope scope(3);
-    cpu::gemm<float>(m, n, k, a.ref(), b.ref(), c2.data(), n);
-    CHECK(c1 == c2);
+  };
+  for (const auto& shape : {std::array<std::int64_t, 3>{300, 200, 500},
+                            {64, 256, 784},
+                            {1, 3000, 200},
+                            {3000, 1, 200},
+                            {3, 500, 900},
+                            {700, 90, 1700}}) {
+    check(float{}, shape[0], shape[1], shape[2]);
+    check(double{}, shape[0], shape[1], shape[2]);
   }
+  check(half{}, 130, 90, 1700);
 }
 
 TEST_CASE("gemm: an epilogue sees final values and may change them") {

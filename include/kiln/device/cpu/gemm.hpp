@@ -13,8 +13,8 @@
 #include <kiln/device/cpu/blas.hpp>
 #include <kiln/device/cpu/gemm_blocks.hpp>
 #include <kiln/device/cpu/gemm_row.hpp>
+#include <kiln/device/cpu/gemm_small.hpp>
 #include <kiln/device/cpu/isa.hpp>
-#include <kiln/device/cpu/simd/all.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
@@ -42,85 +42,13 @@ gemm_done erase_epilogue(Epilogue& epilogue) {
   }
 }
 
-template <class T, class V>
-[[gnu::always_inline]] inline void put_sum(T* to, V sum, int count, bool add) {
-  constexpr int N = V::size;
-  store_partial(to, add ? sum + load_partial<N>(static_cast<const T*>(to), count) : sum, count);
-}
-
-// Small products row by row: a row of B, which is contiguous, times an element of A.
-template <class T>
-void gemm_small_rows(const gemm_problem<T>& p) {
-  constexpr int N = vector_bytes / static_cast<int>(sizeof(T));
-  for (std::int64_t j = 0; j < p.n; j += N) {
-    const int count = static_cast<int>(std::min<std::int64_t>(N, p.n - j));
-    for (std::int64_t i = 0; i < p.m; ++i) {
-      lanes<T, N> sum(T(0));
-      for (std::int64_t q = 0; q < p.k; ++q)
-        sum = sum + lanes<T, N>(p.a[i * p.a_row + q * p.a_col]) * load_partial<N>(p.b + q * p.b_row + j, count);
-      put_sum(p.c + i * p.c_row + j, sum, count, p.add);
-    }
-  }
-}
-
-// Small products as inner products: rows of A and columns of B that are both contiguous.
-template <class T>
-void gemm_small_dots(const gemm_problem<T>& p) {
-  constexpr int N = vector_bytes / static_cast<int>(sizeof(T));
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      lanes<T, N> sum(T(0));
-      for (std::int64_t q = 0; q < p.k; q += N) {
-        const int count = static_cast<int>(std::min<std::int64_t>(N, p.k - q));
-        sum = sum + load_partial_or<N>(p.a + i * p.a_row + q, count, T(0)) *
-                        load_partial_or<N>(p.b + j * p.b_col + q, count, T(0));
-      }
-      T& to = p.c[i * p.c_row + j * p.c_col];
-      to = p.add ? to + reduce_add(sum) : reduce_add(sum);
-    }
-}
-
-template <class S>
-void gemm_small_words(const gemm_problem<S>& p) {
-  using T = gemm_compute<S>;
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      T sum{};
-      for (std::int64_t q = 0; q < p.k; ++q)
-        sum += static_cast<T>(p.a[i * p.a_row + q * p.a_col]) * static_cast<T>(p.b[q * p.b_row + j * p.b_col]);
-      S& to = p.c[i * p.c_row + j * p.c_col];
-      to = static_cast<S>(p.add ? static_cast<T>(static_cast<T>(to) + sum) : sum);
-    }
-}
-
-// Products too small to be worth a tile.
-template <class S>
-void gemm_small(const gemm_problem<S>& p) {
-  if constexpr (std::is_floating_point_v<S>) {
-    const bool dots = p.a_col == 1 && p.b_row == 1, rows = p.b_col == 1 && p.c_col == 1;
-    if (rows && p.n >= (dots ? 4 : p.m))
-      gemm_small_rows(p);
-    else if (dots)
-      gemm_small_dots(p);
-    else if (p.a_row == 1 && p.c_row == 1)
-      gemm_small_rows(p.transposed());
-    else if (rows)
-      gemm_small_rows(p);
-    else
-      gemm_small_words(p);
-  } else {
-    gemm_small_words(p);
-  }
-  p.finish(0, p.m, 0, p.n);
-}
-
 template <class S>
 void run_gemm(const gemm_problem<S>& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0) {
     throw shape_error(message("gemm: sizes ", p.m, " x ", p.k, " x ", p.n, " with a negative one; use 0 or more"));
   }
   if (p.m == 0 || p.n == 0) return;
-  if (p.k == 0 || p.m * p.n * p.k <= 256) return gemm_small(p);
+  if (p.k == 0 || gemm_is_small(p)) return gemm_small(p);
   if constexpr (std::is_signed_v<S> && std::is_integral_v<S> && sizeof(S) >= 4) {
     // Unsigned elements may alias signed ones, and wrap around by definition.
     using U = std::make_unsigned_t<S>;
@@ -129,8 +57,8 @@ void run_gemm(const gemm_problem<S>& p) {
                         p.add, p.done, p.swapped});
   } else if constexpr (std::same_as<S, gemm_compute<S>>) {
     if (gemm_by_blas(p)) return;
-    if (p.m == 1 && (p.b_row == 1 || p.b_col == 1)) return gemm_row(p);
-    if (p.n == 1 && (p.a_row == 1 || p.a_col == 1)) return gemm_row(p.transposed());
+    if (gemm_is_few_rows(p)) return gemm_few_rows(p);
+    if (const auto other = p.transposed(); gemm_is_few_rows(other)) return gemm_few_rows(other);
   }
   gemm_blocks<S>(p).run();
 }

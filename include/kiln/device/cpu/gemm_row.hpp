@@ -55,33 +55,60 @@ void row_by_columns(const gemm_problem<T>& p, const T* x, std::int64_t begin, st
   }
 }
 
-/// `Vectors` vectors of c from column j on: the rows of B, each times its element of x, added up in registers. Of the
-/// sums, those before `skip` are known already and not stored.
+/// `Vectors` vectors of c from column j on, the last of them moved back from the end: the rows of B, each times its
+/// element of x, added up in eight registers: fewer vectors have several sums, taken in turn, so that no addition waits
+/// for the one before. Which columns are in which strip depends on n alone, and so does the order of the additions.
 template <int Vectors, class T>
-void row_strip(const gemm_problem<T>& p, const T* x, std::int64_t j, int skip) {
+void row_strip(const gemm_problem<T>& p, const T* x, std::int64_t j, std::int64_t end) {
   using V = typename gemm_vector<T>::type;
-  constexpr int lanes = gemm_vector<T>::lanes;
-  V sum[std::size_t{Vectors}];
-  unroll<Vectors>([&](int i) __attribute__((always_inline)) { sum[i] = V{}; });
-  const T* row = p.b + j;
-  for (std::int64_t q = 0; q < p.k; ++q, row += p.b_row) {
-    unroll<Vectors>([&](int i) __attribute__((always_inline)) { sum[i] += load_vector<V>(row + i * lanes) * x[q]; });
+  constexpr int lanes = gemm_vector<T>::lanes, sums = 8 / Vectors;
+  std::int64_t at[std::size_t{Vectors}];
+  V sum[std::size_t{Vectors * sums}];
+  unroll<Vectors>([&](int i) __attribute__((always_inline)) { at[i] = std::min(j + i * lanes, end - lanes); });
+  unroll<Vectors * sums>([&](int i) __attribute__((always_inline)) { sum[i] = V{}; });
+  const T* row = p.b;
+  std::int64_t q = 0;
+  for (; q + sums <= p.k; q += sums) {
+    unroll<sums>([&](int s) __attribute__((always_inline)) {
+      unroll<Vectors>([&](int i) __attribute__((always_inline)) {
+        sum[s * Vectors + i] += load_vector<V>(row + at[i]) * x[q + s];
+      });
+      row += p.b_row;
+    });
   }
-  for (int i = skip; i < Vectors * lanes; ++i) {
-    T& to = p.c[(j + i) * p.c_col];
-    const T value = sum[i / lanes][i % lanes];
-    to = p.add ? to + value : value;
+  for (; q < p.k; ++q, row += p.b_row) {
+    unroll<Vectors>([&](int i) __attribute__((always_inline)) { sum[i] += load_vector<V>(row + at[i]) * x[q]; });
   }
+  unroll<Vectors>([&](int i) __attribute__((always_inline)) {
+    V total = sum[i];
+    for (int s = 1; s < sums; ++s) total += sum[s * Vectors + i];
+    const std::int64_t known = std::max<std::int64_t>(j + i * lanes - at[i], 0);  // done by the vector before
+    if (p.c_col == 1 && known == 0) {
+      T* const to = p.c + at[i];
+      store_vector(to, p.add ? load_vector<V>(to) + total : total);
+    } else {
+      for (std::int64_t l = known; l < lanes; ++l) {
+        T& to = p.c[(at[i] + l) * p.c_col];
+        to = p.add ? to + total[l] : total[l];
+      }
+    }
+  });
 }
 
 template <class T>
 void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::int64_t end) {
   constexpr int lanes = gemm_vector<T>::lanes;
   std::int64_t j = begin;
-  for (; j + 8 * lanes <= end; j += 8 * lanes) row_strip<8>(p, x, j, 0);
-  for (; j + lanes <= end; j += lanes) row_strip<1>(p, x, j, 0);
-  if (j == end) return;
-  if (end >= lanes) return row_strip<1>(p, x, end - lanes, static_cast<int>(j - (end - lanes)));
+  if (end >= lanes) {
+    for (; end - j > 4 * lanes; j += 8 * lanes) row_strip<8>(p, x, j, end);
+    if (end - j > 2 * lanes)
+      row_strip<4>(p, x, j, end);
+    else if (end - j > lanes)
+      row_strip<2>(p, x, j, end);
+    else if (j < end)
+      row_strip<1>(p, x, j, end);
+    return;
+  }
   // Fewer columns than lanes: rows padded in a panel, a block of them at a time, two sums to hide latency.
   using V = typename gemm_vector<T>::type;
   constexpr std::int64_t block = 64;
@@ -99,9 +126,10 @@ void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::
   }
 }
 
-/// The product of a problem with m = 1 in which the columns or the rows of B are contiguous.
+/// The product of a problem with m = 1 in which the columns or the rows of B are contiguous; the row is number
+/// `number` of the result that the epilogue knows.
 template <class T>
-void gemm_row(const gemm_problem<T>& p) {
+void gemm_row(const gemm_problem<T>& p, std::int64_t number = 0) {
   constexpr int strip = 8 * gemm_vector<T>::lanes;
   const gemm_scratch<T> copy(p.a_col == 1 ? 0 : p.k);
   const T* x = p.a;
@@ -116,8 +144,20 @@ void gemm_row(const gemm_problem<T>& p) {
       row_by_columns(p, x, begin, end);
     else
       row_by_rows(p, x, begin, end);
-    p.finish(0, 1, begin, end);
+    p.finish(number, number + 1, begin, end);
   });
+}
+
+/// Whether a product is a few inner products for each column of B: rows of A and columns of B that are contiguous.
+template <class T>
+bool gemm_is_few_rows(const gemm_problem<T>& p) {
+  return (p.m == 1 && (p.b_row == 1 || p.b_col == 1)) || (p.m <= 3 && p.a_col == 1 && p.b_row == 1);
+}
+/// Such a product, row by row.
+template <class T>
+void gemm_few_rows(gemm_problem<T> p) {
+  const std::int64_t rows = std::exchange(p.m, 1);
+  for (std::int64_t i = 0; i < rows; ++i, p.a += p.a_row, p.c += p.c_row) gemm_row(p, i);
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

@@ -12,6 +12,8 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -54,6 +56,9 @@ template <class S, int N>
 #if defined(__F16C__)
     if constexpr (N == 8) return lanes<float, N>(native_t<float, N>(_mm256_cvtph_ps(std::bit_cast<__m128i>(bits))));
 #endif
+#if defined(__aarch64__)
+    if constexpr (N == 4) return lanes<float, N>(native_t<float, N>(vcvt_f32_f16(std::bit_cast<float16x4_t>(bits))));
+#endif
     const auto word = std::bit_cast<native_t<std::int32_t, N>>(resized<std::uint32_t, std::uint16_t, N>(bits));
     const auto sign = (word & 0x8000) << 16, size = word & 0x7fff;
     // Normal numbers change only their bias. Infinity and NaN need the rest of the exponent, and a NaN its quiet bit.
@@ -86,6 +91,10 @@ template <class S, int N>
 #endif
 #if defined(__F16C__)
     if constexpr (N == 8) return std::bit_cast<native_t<std::uint16_t, N>>(_mm256_cvtps_ph(a.v, 0));
+#endif
+#if defined(__aarch64__)
+    if constexpr (N == 4)
+      return std::bit_cast<native_t<std::uint16_t, N>>(vcvt_f16_f32(std::bit_cast<float32x4_t>(a.v)));
 #endif
     // The steps of kiln::half_bits, for all lanes at once.
     const words normal = ((size + 0xfff + ((size >> 13) & 1)) >> 13) - (112 << 10);

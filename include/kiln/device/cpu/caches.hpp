@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sizes of the processor's data caches, asked of the system once. Nothing here depends on the instruction set.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+#if defined(__unix__)
+#include <unistd.h>
+#endif
+
+namespace kiln::cpu {
+
+/// Bytes of data that each level of cache holds. The first two belong to a core; the third may be shared, and is the
+/// second's where there is none.
+struct cache_sizes {
+  std::int64_t level1, level2, level3;
+};
+
+namespace process {
+
+/// The bytes that a text like "48K" or "2M" stands for, 0 if it stands for none.
+inline std::int64_t parse_cache_size(const std::string& text) {
+  std::int64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, count);
+  if (problem != std::errc{} || count < 0) return 0;
+  const char unit = stop == end ? ' ' : *stop;
+  return unit == 'K' ? count << 10 : unit == 'M' ? count << 20 : unit == 'G' ? count << 30 : count;
+}
+
+/// What Linux says of one processor's data caches in the files below `folder`; 0 for what it does not say.
+inline cache_sizes read_cache_files(const std::string& folder) {
+  cache_sizes found{0, 0, 0};
+  for (int index = 0; index < 8; ++index) {
+    const std::string file = folder + "/index" + std::to_string(index) + "/";
+    std::string type, size;
+    int level = 0;
+    if (!(std::ifstream(file + "level") >> level) || !(std::ifstream(file + "type") >> type) ||
+        !(std::ifstream(file + "size") >> size)) {
+      break;
+    }
+    if (type == "Instruction") continue;
+    (level == 1 ? found.level1 : level == 2 ? found.level2 : found.level3) = parse_cache_size(size);
+  }
+  return found;
+}
+
+/// Sizes that can be relied on: what is missing or beyond belief becomes that of a common processor.
+inline cache_sizes plausible(cache_sizes asked) {
+  const auto within = [](std::int64_t size, std::int64_t low, std::int64_t high, std::int64_t standard) {
+    return size <= 0 ? standard : std::clamp(size, low, high);
+  };
+  constexpr std::int64_t kilo = 1024;
+  cache_sizes out{};
+  out.level1 = within(asked.level1, 8 * kilo, 1024 * kilo, 32 * kilo);
+  out.level2 = within(asked.level2, 128 * kilo, 32 * kilo * kilo, 512 * kilo);
+  out.level3 = std::max(out.level2, asked.level3);
+  return out;
+}
+
+inline cache_sizes ask_cache_sizes() {
+  cache_sizes asked{0, 0, 0};
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
+  asked = {::sysconf(_SC_LEVEL1_DCACHE_SIZE), ::sysconf(_SC_LEVEL2_CACHE_SIZE), ::sysconf(_SC_LEVEL3_CACHE_SIZE)};
+#endif
+#if defined(__linux__)
+  // glibc asks the processor itself, which is possible on x86 alone.
+  if (asked.level1 <= 0 || asked.level2 <= 0) asked = read_cache_files("/sys/devices/system/cpu/cpu0/cache");
+#endif
+#if defined(__APPLE__)
+  const auto ask = [](const char* name) {
+    std::int64_t size = 0;
+    std::size_t room = sizeof(size);
+    return ::sysctlbyname(name, &size, &room, nullptr, 0) == 0 ? size : 0;
+  };
+  asked = {ask("hw.perflevel0.l1dcachesize"), ask("hw.perflevel0.l2cachesize"), ask("hw.l3cachesize")};
+  if (asked.level1 <= 0) asked = {ask("hw.l1dcachesize"), ask("hw.l2cachesize"), ask("hw.l3cachesize")};
+#endif
+  return plausible(asked);
+}
+
+}  // namespace process
+
+/// The caches of the processor that the program runs on; sizes of a common one where the system does not say.
+inline const cache_sizes& caches() {
+  static const cache_sizes found = process::ask_cache_sizes();
+  return found;
+}
+
+}  // namespace kiln::cpu
