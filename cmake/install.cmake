@@ -3,12 +3,18 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS kiln EXPORT kiln-targets FILE_SET HEADERS)
+install(TARGETS kiln kiln_precompiled EXPORT kiln-targets FILE_SET HEADERS)
+if(TARGET kiln_compiled)
+  install(TARGETS kiln_compiled EXPORT kiln-targets)
+else()
+  # Header-only, so 32- and 64-bit installs are the same.
+  set(any_processor ARCH_INDEPENDENT)
+endif()
 set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/kiln)
 install(EXPORT kiln-targets NAMESPACE kiln:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/kiln-config.cmake.in kiln-config.cmake INSTALL_DESTINATION ${package_dir})
-# Header-only, so 32- and 64-bit installs are the same; before 1.0 a minor version may break its callers.
-write_basic_package_version_file(kiln-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+# Before 1.0 a minor version may break its callers.
+write_basic_package_version_file(kiln-config-version.cmake COMPATIBILITY SameMinorVersion ${any_processor})
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kiln-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/kiln-config-version.cmake
               cmake/kiln_bundle.cmake cmake/bundle_main.cpp
         DESTINATION ${package_dir})
