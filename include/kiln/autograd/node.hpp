@@ -110,16 +110,16 @@ inline constexpr auto gradient_reads = [] {
   return reads;
 }();
 
-template <class E>
+template <class E, bool Rare>
 inline constexpr gradient_facts gradient_facts_for{
-    .program = &runnable_of<gradient_program<E>, typename E::device_type>,
+    .program = &runnable_of<gradient_program<E>, typename E::device_type, Rare>,
     .reads = gradient_reads<E>.data(),
     .shared = shared_leaves<E>.leaf.data(),
     .products = product_rules<E>.data(),
 };
-template <class E>
+template <class E, bool Rare>
 const gradient_facts& gradient_facts_of() {
-  return gradient_facts_for<E>;
+  return gradient_facts_for<E, Rare>;
 }
 
 }  // namespace kiln::detail

@@ -9,24 +9,9 @@
 #include <new>
 
 #include <kiln/autograd/node.hpp>
+#include <kiln/core/few.hpp>
 
 namespace kiln::detail {
-
-/// `count` objects that are made in place and end with this: room of fixed size, of which only so many are touched.
-template <class T, std::size_t Most>
-class few {
- public:
-  explicit few(int count) : count_(count) { std::uninitialized_default_construct_n(data(), count_); }
-  few(const few&) = delete;
-  few& operator=(const few&) = delete;
-  ~few() { std::destroy_n(data(), count_); }
-  T* data() { return reinterpret_cast<T*>(room_); }
-  T& operator[](int i) { return data()[i]; }
-
- private:
-  alignas(T) std::byte room_[Most * sizeof(T)];
-  int count_;
-};
 
 class expression_node final : public graph_node {
  public:

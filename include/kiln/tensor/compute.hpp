@@ -12,15 +12,15 @@
 namespace kiln::detail {
 
 /// Defined by autograd.
-template <class E>
+template <class E, bool Rare>
 const gradient_facts& gradient_facts_of();
 
 /// The gradients of E where they can be asked for: where not, no program is compiled for them, which is half of the
 /// cost of an expression.
-template <bool Tracked, class E>
+template <bool Tracked, bool Rare, class E>
 const gradient_facts* gradients_if() {
   if constexpr (Tracked && is_floating(dtype_of<typename E::value_type>))
-    return &gradient_facts_of<E>();
+    return &gradient_facts_of<E, Rare>();
   else
     return nullptr;
 }
@@ -49,24 +49,29 @@ bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
 }
 
 /// The values of an expression in a tensor of their own: `reuse` if it has the right sizes, else a new one. What is not
-/// `Tracked` remembers nothing for backward passes.
-template <bool Tracked = true, class E>
-ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
+/// `Tracked` remembers nothing for backward passes; what is `Rare` is interpreted where it can be.
+template <bool Tracked, bool Rare, class E>
+ref<tensor_state> compute(const E& e, ref<tensor_state> reuse) {
   static_assert(census<E>::leaves <= cpu::max_slots - 2,
                 "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
   if constexpr (never_fits<E>) {
-    return compute<Tracked>(row_split::unnested(e), std::move(reuse));
+    return compute<Tracked, Rare>(row_split::unnested(e), std::move(reuse));
   } else {
     collected<E> c(e);
     evaluation how;
     if (!plan_evaluation(e, c, how)) {
       if constexpr (census<E>::rows > 0 && !always_fits<E>)
-        return compute<Tracked>(row_split::apart(e), std::move(reuse));
+        return compute<Tracked, true>(row_split::apart(e), std::move(reuse));
     }
     operand_room<E> in;
-    return compute_planned(facts_of<E>, gradients_if<Tracked, E>(), c.view(), how, result_sizes(e, how),
+    return compute_planned(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), how, result_sizes(e, how),
                            std::move(reuse), in.data());
   }
+}
+
+template <bool Tracked = true, class E>
+ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
+  return compute<Tracked, false>(e, std::move(reuse));
 }
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
@@ -84,7 +89,7 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
   // No reductions, no products.
   if constexpr (census<E>::products == 0 && census<E>::rows == 0) {
     operand_room<E> in;
-    overwrite(facts_of<E>, gradients_if<true, E>(), c.view(), sizes, target, recorded, in.data());
+    overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, recorded, in.data());
   }
 }
 

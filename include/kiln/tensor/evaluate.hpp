@@ -112,6 +112,9 @@ inline constexpr bool never_fits<node<Op, X...>> = (never_fits<X> || ...);
 template <class Op, class A>
 inline constexpr bool never_fits<row_node<Op, A>> = level_of_type<A> == level::row || never_fits<A>;
 
+template <bool Tracked, bool Rare, class E>
+ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr);
+
 /// An expression that one kernel cannot run, cut into some that it can. `apart` evaluates every row node by itself, so
 /// the number of kernels to compile stays linear; `unnested` only what is one value per row below a reduction.
 struct row_split {
@@ -162,13 +165,16 @@ struct row_split {
   static auto evaluated(const X& x) {
     return Tensor<typename X::value_type, typename X::device_type, dynamic>(x);
   }
+  // Whether one kernel can do it turns out when it is evaluated, and mostly it can: what stands apart is rare.
   template <class X>
   static auto part(const X& x) {
     return apart(x);
   }
   template <class Op, class A>
   static auto part(const row_node<Op, A>& x) {
-    return evaluated(apart(x));
+    const auto all = apart(x);
+    using E = decltype(apart(x));
+    return Tensor<typename E::value_type, typename E::device_type, dynamic>(compute<true, true>(all));
   }
   template <class Op, class... X>
   static node<Op, X...> join(X... x) {
@@ -261,10 +267,11 @@ constexpr dims result_sizes(const E&, const evaluation& how) {
   return how.domain;
 }
 
-/// The facts of an expression. Whether it is one call of its device's product is product_epilogue.hpp's to say.
-template <class E>
+/// The facts of an expression; of a `Rare` one, see runnable_of. Whether it is one call of its device's product is
+/// product_epilogue.hpp's to say.
+template <class E, bool Rare = false>
 inline constexpr expression_facts facts_of{
-    .values = &runnable_of<value_program<E>, typename E::device_type>,
+    .values = &runnable_of<value_program<E>, typename E::device_type, Rare>,
     .leaves = census<E>::leaves,
     .scalars = census<E>::scalars,
     .products = census<E>::products,

@@ -95,6 +95,18 @@ struct executor<Cpu> {
       cpu::drivers::run_rows(job);
   }
 #endif
+#ifdef KILN_COMPILED
+  /// The same, interpreted by the library.
+  template <class Program>
+  static const cpu::compiled& interpreted() {
+    static const std::shared_ptr<const cpu::compiled> kept =
+        cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root);
+    return *kept;
+  }
+  static void run_interpreted(cpu::task& job, const storage&) {
+    job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
+  }
+#endif
   /// See cpu::multiply.
   template <class T>
   static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
@@ -125,9 +137,17 @@ struct runnable {
   void (*run)(cpu::task& job, const storage& near);
   const device_functions* device;
 };
-template <class Program, class Device>
-inline constexpr runnable runnable_of{&executor<Device>::template program<Program>,
-                                      &executor<Device>::template run<Program>, &functions_of<Device>};
+/// Of a `Rare` one, which may never run: interpreted where there is an interpreter, so that it costs nothing to
+/// compile.
+template <class Program, class Device, bool Rare = false>
+inline constexpr runnable runnable_of = [] {
+  if constexpr (Rare && requires { executor<Device>::template interpreted<Program>; })
+    return runnable{&executor<Device>::template interpreted<Program>, &executor<Device>::run_interpreted,
+                    &functions_of<Device>};
+  else
+    return runnable{&executor<Device>::template program<Program>, &executor<Device>::template run<Program>,
+                    &functions_of<Device>};
+}();
 
 /// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.
 template <class T, class Device>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/core/few.hpp>
 #include <kiln/tensor/block_epilogue.hpp>
 #include <kiln/tensor/run.hpp>
 
@@ -138,7 +139,7 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
 [[gnu::noinline]] KILN_INLINE void run_with_products(const expression_facts& f, const gradient_facts* gradients,
                                                      const operands& c, const evaluation& how,
                                                      const ref<tensor_state>& out, cpu::operand_view* in) {
-  std::array<ref<tensor_state>, cpu::max_slots> held;
+  few<ref<tensor_state>, cpu::max_slots> held(f.products);
   if (!compute_products(f, gradients, c, held.data(), how, out) &&
       !run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain)))
     run_program(*f.values, c, how, *out, in);
