@@ -27,7 +27,7 @@ struct cache_sizes {
 namespace process {
 
 /// The bytes that a text like "48K" or "2M" stands for, 0 if it stands for none.
-inline std::int64_t parse_cache_size(const std::string& text) {
+[[gnu::cold]] inline std::int64_t parse_cache_size(const std::string& text) {
   std::int64_t count = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, count);
@@ -37,7 +37,7 @@ inline std::int64_t parse_cache_size(const std::string& text) {
 }
 
 /// What Linux says of one processor's data caches in the files below `folder`; 0 for what it does not say.
-inline cache_sizes read_cache_files(const std::string& folder) {
+[[gnu::cold]] inline cache_sizes read_cache_files(const std::string& folder) {
   cache_sizes found{0, 0, 0};
   for (int index = 0; index < 8; ++index) {
     const std::string file = folder + "/index" + std::to_string(index) + "/";
@@ -54,7 +54,7 @@ inline cache_sizes read_cache_files(const std::string& folder) {
 }
 
 /// Sizes that can be relied on: what is missing or beyond belief becomes that of a common processor.
-inline cache_sizes plausible(cache_sizes asked) {
+[[gnu::cold]] inline cache_sizes plausible(cache_sizes asked) {
   const auto within = [](std::int64_t size, std::int64_t low, std::int64_t high, std::int64_t standard) {
     return size <= 0 ? standard : std::clamp(size, low, high);
   };
@@ -66,7 +66,7 @@ inline cache_sizes plausible(cache_sizes asked) {
   return out;
 }
 
-inline cache_sizes ask_cache_sizes() {
+[[gnu::cold]] inline cache_sizes ask_cache_sizes() {
   cache_sizes asked{0, 0, 0};
 #if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
   asked = {::sysconf(_SC_LEVEL1_DCACHE_SIZE), ::sysconf(_SC_LEVEL2_CACHE_SIZE), ::sysconf(_SC_LEVEL3_CACHE_SIZE)};

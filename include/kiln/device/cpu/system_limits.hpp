@@ -22,7 +22,7 @@
 namespace kiln::cpu::process {
 
 /// The beginning of a file, as much as these files can matter; empty if it cannot be read.
-inline std::string short_file(const std::string& path) {
+[[gnu::cold]] inline std::string short_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return {};
   char text[4096];
@@ -40,7 +40,7 @@ inline std::string short_file(const std::string& path) {
 /// can limit, from the innermost to the root of what is mounted, and with whether it is of version 2. Inside a
 /// container the innermost ones are often not to be seen; its own limits are then at the root.
 template <class Visit>
-void visit_control_groups(const std::string& root, const std::string& controller, Visit visit) {
+[[gnu::cold]] void visit_control_groups(const std::string& root, const std::string& controller, Visit visit) {
   const std::string groups = short_file(root + "/proc/self/cgroup");  // lines `number:controller,controller:/path`
   for (std::size_t at = 0; at < groups.size();) {
     const std::size_t end = std::min(groups.find('\n', at), groups.size());
@@ -67,13 +67,13 @@ void visit_control_groups(const std::string& root, const std::string& controller
 }
 
 /// A number at the start of a text, or `otherwise` for one without ("max", "-1", nothing).
-inline std::uint64_t number_or(const char* text, std::uint64_t otherwise) {
+[[gnu::cold]] inline std::uint64_t number_or(const char* text, std::uint64_t otherwise) {
   while (*text == ' ') ++text;
   return *text >= '0' && *text <= '9' ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 /// How many processors the quotas of this process's control groups are worth, rounded up; 0 if there is no quota.
-inline std::uint64_t processor_quota(const std::string& root = "") {
+[[gnu::cold]] inline std::uint64_t processor_quota(const std::string& root = "") {
   std::uint64_t least = 0;
   const auto limit = [&](std::uint64_t quota, std::uint64_t period) {
     if (quota == 0 || period == 0) return;
@@ -93,7 +93,7 @@ inline std::uint64_t processor_quota(const std::string& root = "") {
 }
 
 /// How many processors this thread may run on.
-inline int processors_of_affinity() {
+[[gnu::cold]] inline int processors_of_affinity() {
 #if defined(__linux__)
   for (std::size_t most = 1024; most <= (std::size_t{1} << 20); most *= 2) {  // the kernel refuses too small a set
     cpu_set_t* const set = CPU_ALLOC(most);
@@ -109,7 +109,7 @@ inline int processors_of_affinity() {
 }
 
 /// How many threads can be at work at a time: the least of affinity and quotas, at least one.
-inline int usable_processors(const std::string& root = "") {
+[[gnu::cold]] inline int usable_processors(const std::string& root = "") {
   const int processors = processors_of_affinity();
   std::uint64_t quota = 0;
   try {
@@ -121,7 +121,7 @@ inline int usable_processors(const std::string& root = "") {
 }
 
 /// The number after a key at the start of a line, or `otherwise`.
-inline std::uint64_t value_of(const std::string& text, const std::string& key, std::uint64_t otherwise) {
+[[gnu::cold]] inline std::uint64_t value_of(const std::string& text, const std::string& key, std::uint64_t otherwise) {
   const std::size_t at = text.compare(0, key.size(), key) == 0 ? 0 : text.find("\n" + key);
   if (at == std::string::npos) return otherwise;
   return number_or(text.c_str() + at + (at == 0 ? 0 : 1) + key.size(), otherwise);
@@ -134,7 +134,7 @@ struct memory_room {
 
 /// The least of the machine and of the control groups. What the system could drop at once (files that it keeps because
 /// they were read) counts as available.
-inline memory_room room_for_memory(const std::string& root = "") {
+[[gnu::cold]] inline memory_room room_for_memory(const std::string& root = "") {
   const std::string machine = short_file(root + "/proc/meminfo");
   const std::uint64_t unknown = std::uint64_t{1} << 60, total = value_of(machine, "MemTotal:", unknown / 1024) * 1024;
   memory_room room{total, std::min(total, value_of(machine, "MemAvailable:", unknown / 1024) * 1024)};
