@@ -98,7 +98,7 @@ namespace detail {
 inline std::string stand_in_path() {
   if (const char* built = std::getenv("KILN_CUDA_STAND_IN"); built != nullptr && *built != 0) return built;
   const std::string folder = folder_of_emulator();
-  std::string sources;
+  std::string sources = folder;  // it keeps where it was made
   for (const char* name :
        {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp", "module.hpp",
         "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp", "stand_in_cudnn.cpp",

@@ -74,7 +74,8 @@ void interpret(whole_task& t, int number) {
     const real first = t.what.row_root ? 0 : 0.25L;  // of a value per row nothing adds to what is there
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>(first));
     before.emplace_back(m.size(), first);
-    stores.push_back(y.type);
+    // What is added is computed in the wider type and rounded with what it is added to, as gradients are.
+    stores.push_back(y.add ? compute_type(y.type) : y.type);
     out.push_back({m.data(), y.strides, size_of(y.type), y.type, y.add});
   }
   const cpu::interpreted kept(t.what.tape, stores.data(), t.what.row_root);

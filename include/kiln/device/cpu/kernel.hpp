@@ -28,27 +28,6 @@ inline std::uint64_t joined_bits(std::uint64_t a, std::uint64_t b) {
   return to_bits(joined[0]);
 }
 
-/// Keeps the compiler from rounding a product only after it is added to something, which g++ does where it sees both:
-/// a value has the same bits whichever instruction, loop or executor goes on with it.
-template <class T, int N>
-[[gnu::always_inline]] inline lanes<T, N> rounded_here(lanes<T, N> value) {
-#if defined(__FMA__) || defined(__aarch64__)
-  if constexpr (std::is_floating_point_v<T>) {
-    if constexpr (!fits<T, N>) {
-      value.low = rounded_here(value.low);
-      value.high = rounded_here(value.high);
-    } else {
-#if defined(__aarch64__)
-      asm("" : "+w"(value.v));
-#else
-      asm("" : "+v"(value.v));
-#endif
-    }
-  }
-#endif
-  return value;
-}
-
 struct nothing {};
 template <int I, class V>
 struct cell {
@@ -156,7 +135,7 @@ class kernel {
   }
   template <int I>
   [[gnu::always_inline]] static lanes<element<I>, N> apply_op_at(state& now, each_values& v) {
-    return detail::rounded_here(unrounded_op_at<I>(now, v));
+    return rounded_here(unrounded_op_at<I>(now, v));
   }
   template <int I>
   [[gnu::always_inline]] static lanes<element<I>, N> unrounded_op_at(state& now, each_values& v) {

@@ -61,7 +61,7 @@ inline void add_wide(double* total, const T* values, std::int64_t n) {
 }  // namespace detail
 
 /// Puts a contiguous strip of one type into places `stride` apart of another, rounding once; with `add`, adds it.
-/// Types that differ, and adding, are for floating types only.
+/// Where the types differ, and for adding, the strip is of float or double.
 inline void put_strip(void* to, dtype to_type, std::int64_t stride, const void* from, dtype from_type, std::int64_t n,
                       bool add) {
   if (!add && to_type == from_type) return scatter(to, stride, from, n, size_of(to_type));

@@ -21,6 +21,7 @@
 #include <kiln/device/cpu/simd/power.hpp>
 #include <kiln/device/cpu/simd/reduce.hpp>
 #include <kiln/device/cpu/simd/remainder.hpp>
+#include <kiln/device/cpu/simd/rounded_here.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 #include <kiln/device/cpu/simd/shift.hpp>
 #include <kiln/device/cpu/simd/stream.hpp>

@@ -8,6 +8,7 @@
 
 #include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
+#include <kiln/device/cpu/simd/rounded_here.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
@@ -62,15 +63,15 @@ template <int N>
   using V = lanes<float, N>;
   const V p = polynomial(f, 0x1.555554p-2f, -0x1.00022ap-2f, 0x1.99a014p-3f, -0x1.547128p-3f, 0x1.22d816p-3f,
                          -0x1.0d8ecep-3f, 0x1.056f8ap-3f, -0x1.38b43cp-4f);
-  return f * f * fma(-f, p, V(0.5f));
+  return rounded_here(f * f * fma(-f, p, V(0.5f)));
 }
 template <int N>
 [[gnu::always_inline]] inline lanes<double, N> log_rest(lanes<double, N> f) {
   using V = lanes<double, N>;
-  const V s = f / (V(2.0) + f), z = s * s, half_square = V(0.5) * f * f;
+  const V s = f / (V(2.0) + f), z = s * s, half_square = rounded_here(V(0.5) * f * f);
   const V p = z * polynomial(z, 0x1.5555555555593p-1, 0x1.999999997fb35p-2, 0x1.24924942177ecp-2, 0x1.c71c51e80b3f5p-3,
                              0x1.74664629b05e5p-3, 0x1.39a0f534e2d17p-3, 0x1.2f0d8d5068a84p-3);
-  return half_square - s * (half_square + p);
+  return fma(-s, half_square + rounded_here(p), half_square);
 }
 
 /// Puts right the results for x that `split` can't take: -inf at 0, NaN below, inf and NaN as they are.
