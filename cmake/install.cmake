@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS kiln kiln_precompiled EXPORT kiln-targets FILE_SET HEADERS)
+install(TARGETS kiln kiln_precompiled EXPORT kiln-targets FILE_SET HEADERS FILE_SET second_parts)
 if(TARGET kiln_compiled)
   install(TARGETS kiln_compiled EXPORT kiln-targets)
 else()

@@ -75,7 +75,7 @@ void interpret(whole_task& t, int number) {
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>(first));
     before.emplace_back(m.size(), first);
     // What is added is computed in the wider type and rounded with what it is added to, as gradients are.
-    stores.push_back(y.add ? compute_type(y.type) : y.type);
+    stores.push_back(y.add && !t.what.row_root ? compute_type(y.type) : y.type);
     out.push_back({m.data(), y.strides, size_of(y.type), y.type, y.add});
   }
   const cpu::interpreted kept(t.what.tape, stores.data(), t.what.row_root);
