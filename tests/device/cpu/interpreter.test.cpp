@@ -298,7 +298,9 @@ void check_tasks(const std::string& what, int rounds = 60) {
                        type, adds});
     }
     out[1] = out[0];
-    const std::uint64_t scalars[] = {cpu::to_bits(0.75), cpu::to_bits(1.5), cpu::to_bits(-0.25), cpu::to_bits(2.0)};
+    // As many as the longest of the expressions has.
+    const std::uint64_t scalars[] = {cpu::to_bits(0.75), cpu::to_bits(1.5),  cpu::to_bits(-0.25), cpu::to_bits(2.0),
+                                     cpu::to_bits(0.5),  cpu::to_bits(-1.0), cpu::to_bits(3.0),   cpu::to_bits(0.125)};
     for (int k = 0; k < 2; ++k) {
       auto operands = in;
       auto results = views;
