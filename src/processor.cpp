@@ -20,7 +20,7 @@ template <class T>
 const typed_driver_table<T>& table_for();
 
 const driver_table& table() {
-  static constexpr driver_table all{.isa = "", .run_map = &run_map, .run_rows = &run_rows, .interpret = &interpret};
+  static constexpr driver_table all{.run_map = &run_map, .run_rows = &run_rows, .interpret = &interpret};
   return all;
 }
 

@@ -3,5 +3,5 @@
 #include <kiln/device/cpu/drivers.hpp>
 
 int main() {
-  return kiln::cpu::drivers::chosen<0, 0, 9>().isa[0];
+  return kiln::cpu::drivers::chosen<0, 0, 9>().run_map == nullptr;
 }

@@ -70,17 +70,27 @@ struct executor<Cpu> {
     return static_cast<const T*>(t.data)[offset];
   }
 
-  /// The kernels of a Program, and what runs them over a job.
-#ifdef KILN_INTERPRET
+#if defined(KILN_INTERPRET) || defined(KILN_COMPILED)
+  /// A Program without kernels of its own, interpreted, and what runs it over a job.
   template <class Program>
-  static const cpu::compiled& program() {
+  static const cpu::compiled& interpreted() {
     static const std::shared_ptr<const cpu::compiled> kept =
         cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root);
     return *kept;
   }
-  template <class Program>
-  static void run(cpu::task& job, const storage&) {
+  static void run_interpreted(cpu::task& job, const storage&) {
     job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
+  }
+#endif
+  /// The kernels of a Program, and what runs them over a job.
+#ifdef KILN_INTERPRET
+  template <class Program>
+  static const cpu::compiled& program() {
+    return interpreted<Program>();
+  }
+  template <class Program>
+  static void run(cpu::task& job, const storage& near) {
+    run_interpreted(job, near);
   }
 #else
   template <class Program>
@@ -93,18 +103,6 @@ struct executor<Cpu> {
       cpu::drivers::run_map(job);
     else
       cpu::drivers::run_rows(job);
-  }
-#endif
-#ifdef KILN_COMPILED
-  /// The same, interpreted by the library.
-  template <class Program>
-  static const cpu::compiled& interpreted() {
-    static const std::shared_ptr<const cpu::compiled> kept =
-        cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root);
-    return *kept;
-  }
-  static void run_interpreted(cpu::task& job, const storage&) {
-    job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
   }
 #endif
   /// See cpu::multiply.

@@ -33,7 +33,6 @@ namespace kiln::cpu {
 
 /// What the library has for all element types, by pointers: one such table for each instruction set.
 struct driver_table {
-  const char* isa = "";
   void (*run_map)(task&) = nullptr;
   void (*run_rows)(task&) = nullptr;
   std::shared_ptr<const compiled> (*interpret)(const tape_view& tape, const dtype* stores, bool row_root) = nullptr;
