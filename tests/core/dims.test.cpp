@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <vector>
 
@@ -41,6 +44,26 @@ TEST_CASE("dims: a ninth axis is an error with a way out") {
   const std::vector<std::int64_t> many(9, 1);
   CHECK_THROWS_AS(dims(std::span<const std::int64_t>(many)), shape_error);
   CHECK(d.rank() == 8);
+}
+
+TEST_CASE("dims: of integers of any type, and of what holds them") {
+  const std::size_t rows = 2;
+  const int columns = 3;
+  const unsigned char depth = 4;
+  CHECK(dims{rows, columns, depth} == dims{2, 3, 4});
+  const auto taken = [](const dims& d) { return d; };
+  CHECK(taken({rows, columns}) == dims{2, 3});
+  CHECK(taken({5}) == dims{5});
+  CHECK(taken(std::vector<int>{2, 3}) == dims{2, 3});
+  CHECK(taken(std::vector<std::size_t>{2, 3}) == dims{2, 3});
+  CHECK(taken(std::array<std::int64_t, 2>{2, 3}) == dims{2, 3});
+  CHECK(taken(std::vector<int>{}) == dims{});
+  CHECK_THROWS_AS(taken({std::size_t{1}, std::size_t{0} - 1}), shape_error);
+  CHECK_THROWS_AS(taken(std::vector<std::size_t>{std::size_t{0} - 1}), shape_error);
+  CHECK_THROWS_AS(taken(std::vector<int>(9, 1)), shape_error);
+  static_assert(!std::is_constructible_v<dims, double>);
+  static_assert(!std::is_constructible_v<dims, bool>);
+  static_assert(!std::is_constructible_v<dims, std::vector<double>>);
 }
 
 TEST_CASE("dims: insert and erase move what follows") {
@@ -128,4 +151,16 @@ TEST_CASE("axes: negative ones count from the end; outside is an error that name
 TEST_CASE("dims: usable in constant expressions") {
   static_assert(count({2, 3}) == 6);
   static_assert(contiguous_strides({2, 3}) == dims{3, 1});
+}
+
+TEST_CASE("dims: shapes that hold nothing may have huge axes") {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  const dims sizes{huge, 0, huge}, other{0, huge, huge};
+  CHECK(count(sizes) == 0);
+  for (const dims& d : {sizes, other}) {
+    const dims strides = contiguous_strides(d);
+    for (std::int64_t s : strides) CHECK(s > 0);
+    CHECK(is_contiguous(d, strides));
+  }
+  static_assert(contiguous_strides({huge, 0, huge})[1] == huge);  // a constant: no overflow
 }

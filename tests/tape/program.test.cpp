@@ -54,8 +54,8 @@ TEST_CASE("program: too long a tape and too many results are errors with a way o
   };
   CHECK_THROWS_WITH_AS(endless(), doctest::Contains("16384 instructions: evaluate a part of it into a Tensor first"),
                        value_error);
-  for (int i = 0; i < 64; ++i) s.p.add_result(0);
-  CHECK_THROWS_WITH_AS(s.p.add_result(0), doctest::Contains("64 outputs"), value_error);
+  for (int i = 0; i < 192; ++i) s.p.add_result(0);
+  CHECK_THROWS_WITH_AS(s.p.add_result(0), doctest::Contains("192 outputs"), value_error);
 }
 
 TEST_CASE("keep_needed: drops what no result needs, keeps slots and order") {

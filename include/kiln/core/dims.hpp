@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <ostream>
-#include <span>
 #include <string>
+#include <type_traits>
 
 #include <kiln/core/error.hpp>
 
@@ -19,13 +21,42 @@ namespace kiln {
 /// The highest number of axes a tensor can have.
 inline constexpr int max_rank = 8;
 
-/// A list of at most `max_rank` integers: the sizes of a tensor, its strides, or a list of axes.
+namespace detail {
+
+/// A size, stride or axis of any integer type.
+struct whole_number {
+  std::int64_t value;
+  /// Throws shape_error for a number that int64 does not hold.
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  constexpr whole_number(I number) : value(static_cast<std::int64_t>(number)) {
+    if constexpr (std::is_unsigned_v<I> && sizeof(I) == sizeof(value))
+      if (value < 0)
+        throw shape_error(
+            message("the size ", number, " is larger than any tensor: is it a negative number as unsigned?"));
+  }
+};
+
+/// A vector, array or span of integers.
+template <class R>
+concept WholeNumbers = requires(const R& r) {
+  requires std::integral<std::remove_cvref_t<decltype(*std::data(r))>>;
+  { std::size(r) } -> std::integral;
+};
+
+}  // namespace detail
+
+/// A list of at most `max_rank` integers: the sizes of a tensor, its strides, or a list of axes. Integers of all types
+/// will do, and so will vectors, arrays and spans of them: `zeros({rows, 3})`, `zeros(std::vector{2, 3})`.
 class dims {
  public:
   constexpr dims() = default;
   /// Throws shape_error for more than max_rank entries.
-  constexpr dims(std::initializer_list<std::int64_t> values) { assign(values.begin(), values.size()); }
-  explicit constexpr dims(std::span<const std::int64_t> values) { assign(values.data(), values.size()); }
+  constexpr dims(std::initializer_list<detail::whole_number> values);
+  template <detail::WholeNumbers R>
+  constexpr dims(const R& values) {
+    assign(std::data(values), std::size(values));
+  }
   /// `rank` entries of `value`.
   static constexpr dims filled(int rank, std::int64_t value) {
     dims result;
@@ -70,20 +101,28 @@ class dims {
 
  private:
   static constexpr void check_rank(std::size_t rank) {
-    if (rank > static_cast<std::size_t>(max_rank))
-      throw shape_error(message("a tensor has at most ", max_rank, " axes, got ", rank, ": reshape to fewer"));
+    if (rank > static_cast<std::size_t>(max_rank)) too_many_axes(rank);
   }
-  constexpr void assign(const std::int64_t* values, std::size_t count) {
+  [[noreturn, gnu::cold, gnu::noinline]] static void too_many_axes(std::size_t rank) {
+    throw shape_error(message("a tensor has at most ", max_rank, " axes, got ", rank, ": reshape to fewer"));
+  }
+  template <class I>
+  constexpr void assign(const I* values, std::size_t count) {
     check_rank(count);
     rank_ = static_cast<int>(count);
-    for (int i = 0; i < rank_; ++i) (*this)[i] = values[i];
+    for (int i = 0; i < rank_; ++i) (*this)[i] = detail::whole_number(values[i]).value;
   }
   int rank_ = 0;
   std::array<std::int64_t, max_rank> values_{};
 };
+// Not within the class, where clang++ 14 makes no instance of a template in time for a constant expression.
+constexpr dims::dims(std::initializer_list<detail::whole_number> values) {
+  assign(values.begin(), values.size());
+}
 
-/// Number of elements. Throws shape_error if a size is negative or the product does not fit 63 bits.
-constexpr std::int64_t count(const dims& sizes) {
+namespace detail {
+// Of shapes that are no usual ones.
+[[gnu::cold, gnu::noinline]] constexpr std::int64_t count_with_care(const dims& sizes) {
   std::int64_t total = 1;
   bool zero = false, overflow = false;
   for (std::int64_t size : sizes) {
@@ -97,14 +136,40 @@ constexpr std::int64_t count(const dims& sizes) {
     throw shape_error(message("sizes ", sizes, " have more elements than memory can hold: make them smaller"));
   return total;
 }
+}  // namespace detail
 
-/// Row-major strides, in elements.
+/// Number of elements. Throws shape_error if a size is negative or the product does not fit 63 bits.
+constexpr std::int64_t count(const dims& sizes) {
+  std::int64_t total = 1, signs = 0;
+  bool unusual = false;
+  for (std::int64_t size : sizes) {
+    signs |= size;
+    unusual |= __builtin_mul_overflow(total, size, &total);
+  }
+  if (unusual || signs < 0 || total > (std::int64_t{1} << 59)) return detail::count_with_care(sizes);
+  return total;
+}
+
+namespace detail {
+/// a * b, wrapping around: for strides and distances within shapes of which one size is 0, where others may be huge and
+/// nothing is ever read.
+constexpr std::int64_t wrapping_product(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+}  // namespace detail
+
+/// Whether one of the sizes is 0.
+constexpr bool holds_nothing(const dims& sizes) {
+  return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+}
+
+/// Row-major strides, in elements. Where a size is 0 and others are huge, no stride exceeds 63 bits.
 constexpr dims contiguous_strides(const dims& sizes) {
   dims strides = dims::filled(sizes.rank(), 1);
   std::int64_t step = 1;
   for (int i = sizes.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<std::int64_t>(sizes[i], 1);
+    if (std::int64_t next = 0; !__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[i], 1), &next)) step = next;
   }
   return strides;
 }
@@ -113,15 +178,14 @@ constexpr dims contiguous_strides(const dims& sizes) {
 constexpr bool is_contiguous(const dims& sizes, const dims& strides) {
   std::int64_t step = 1;
   for (int i = sizes.rank() - 1; i >= 0; --i) {
-    if (sizes[i] == 0) return true;
-    if (sizes[i] != 1 && strides[i] != step) return false;
-    step *= sizes[i];
+    if (sizes[i] != 1 && strides[i] != step) return holds_nothing(sizes);
+    step = detail::wrapping_product(step, sizes[i]);
   }
   return true;
 }
 
 namespace detail {
-[[noreturn]] inline void do_not_broadcast(const dims& a, const dims& b, const char* where) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void do_not_broadcast(const dims& a, const dims& b, const char* where) {
   throw shape_error(message(where, ": shapes ", a, " and ", b,
                             " do not broadcast: aligned at the right, two sizes must be equal or one of them 1 "
                             "(use unsqueeze or reshape to line the axes up)"));

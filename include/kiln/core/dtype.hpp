@@ -140,6 +140,7 @@ constexpr std::size_t size_of(dtype type) {
   return sizes[static_cast<std::size_t>(type)];
 }
 
+/// Whether numbers of a type have fractions.
 constexpr bool is_floating(dtype type) {
   return type >= dtype::float16;
 }
@@ -161,6 +162,7 @@ using promote_t = element_t<promote(dtype_of<A>, dtype_of<B>)>;
 template <Element T>
 using compute_t = std::conditional_t<std::same_as<T, half> || std::same_as<T, bfloat16>, float, T>;
 
+/// The same of a type as a value.
 constexpr dtype compute_type(dtype type) {
   return type == dtype::float16 || type == dtype::bfloat16 ? dtype::float32 : type;
 }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <memory>
 
+#include <kiln/core/version.hpp>
+
 namespace kiln::detail {
 
 /// `count` objects, `Most` at most, that are made in place and end with this: only so much of the room is touched.

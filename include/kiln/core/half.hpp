@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <kiln/core/version.hpp>
+
 namespace kiln {
 
 /// Bits of the binary16 nearest to `value`, ties to even; a NaN stays a NaN and keeps the top of its payload.

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include <kiln/core/single_threaded.hpp>
+#include <kiln/core/version.hpp>
 
 namespace kiln::detail {
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <kiln/core/lock.hpp>
+#include <kiln/core/version.hpp>
 
 namespace kiln {
 
@@ -87,6 +88,17 @@ class generator {
   std::uint64_t position() {
     const detail::locked hold(lock_);
     return next_;
+  }
+  /// Its seed, and the block that comes next: what set_state() takes.
+  random_stream state() {
+    const detail::locked hold(lock_);
+    return {seed_, next_};
+  }
+  /// Goes on from a place that state() gave.
+  void set_state(const random_stream& from) {
+    const detail::locked hold(lock_);
+    seed_ = from.seed;
+    next_ = from.first;
   }
   /// The next `blocks` blocks of the sequence, which nobody else gets.
   random_stream take(std::uint64_t blocks) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <kiln/core/single_threaded.hpp>
+#include <kiln/core/version.hpp>
 
 namespace kiln {
 
@@ -65,15 +66,40 @@ class ref {
   T* object_ = nullptr;
 };
 
+namespace detail {
+/// In-place changes that this thread has made, of any memory.
+inline constinit thread_local std::uint32_t changes_made = 0;
+}  // namespace detail
+
+/// A number that grows with each in-place change of a block. Several threads may change parts of one block.
+class change_counter {
+ public:
+  operator std::uint32_t() const noexcept { return count_.load(std::memory_order_relaxed); }
+  void operator++() noexcept {
+    ++detail::changes_made;
+    if (detail::single_threaded())
+      count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    else
+      count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// For memory that takes over the elements of other memory, which nobody changed by that.
+  void continue_from(const change_counter& other) noexcept { count_.store(other, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> count_{0};
+};
+
 /// A block of memory that tensors and their views share.
 struct storage {
   std::atomic<std::uint32_t> references{1};
-  /// Counts in-place changes, so that a backward pass that needs an old value can tell.
-  std::uint32_t version = 0;
+  /// In-place changes, so that a backward pass or an expression that needs an old value can tell.
+  change_counter version;
   /// The number of its device, of a kind of which there are several.
   int device = 0;
   /// Set once a tensor of it was given out as a gradient: a backward pass may add to it.
-  bool lent_gradient = false;
+  std::atomic<bool> lent_gradient{false};
+  /// Memory that is not kiln's: never taken for other values.
+  bool foreign = false;
   void* data = nullptr;
   std::size_t bytes = 0;
   /// Bytes between this and `data` for what whoever made the block keeps there.
@@ -82,6 +108,30 @@ struct storage {
   void (*release)(storage*) noexcept = nullptr;
   /// For `release`: what owns foreign memory.
   void* owner = nullptr;
+};
+
+/// When the elements of a block were as an expression wants them.
+class moment {
+ public:
+  /// No moment: whatever the elements are is right.
+  constexpr moment() = default;
+  explicit moment(const storage& block) noexcept : version_(block.version), thread_(changes_here()) {}
+  /// Whether the block is certainly as it was.
+  bool is_now(const storage& block) const noexcept { return version_ == block.version; }
+  /// Whether this thread changed the block since, or took the moment over from another thread. What other threads
+  /// changed meanwhile are other elements, or the program has a race that nothing here could mend.
+  bool has_passed(const storage& block) const noexcept {
+    return version_ != none && version_ != block.version && thread_ != changes_here();
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  // The changes that this thread has made, from a number on that no other thread begins with.
+  static std::uint32_t changes_here() noexcept {
+    const auto place = reinterpret_cast<std::uintptr_t>(&detail::changes_made);
+    return detail::changes_made + static_cast<std::uint32_t>(place >> 4) * 0x9e3779b1u;
+  }
+  std::uint32_t version_ = none, thread_ = 0;
 };
 
 inline void destroy(storage* block) noexcept {

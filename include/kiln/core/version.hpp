@@ -3,9 +3,19 @@
 // compile against several versions test them in the preprocessor, which is why they are macros.
 #pragma once
 
+// A compiler goes on after #error, with thousands of lines about what follows; a file that is not there stops it.
+#if __cplusplus < 202002L
+#error "kiln needs C++20: compile with -std=c++20"
+#include "kiln needs C++20: compile with -std=c++20"
+#endif
+
 #define KILN_VERSION_MAJOR 0
 #define KILN_VERSION_MINOR 1
 #define KILN_VERSION_PATCH 0
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "kiln: compile without -ffast-math and -ffinite-math-only: nan and infinity have a meaning in tensors"
+#endif
 
 // What goes before a definition that is no template: `inline` where the headers are all there is; nothing where the
 // library kiln::compiled holds the one definition and other files see a declaration.

@@ -9,6 +9,9 @@
 #include <limits>
 #include <ostream>
 
+#include <kiln/core/dims.hpp>
+#include <kiln/core/version.hpp>
+
 namespace kiln {
 
 /// A number for each of the two axes of an image; one number stands for both.
@@ -19,7 +22,8 @@ struct pair2d {
   constexpr pair2d(N both) : height(static_cast<std::int64_t>(both)), width(height) {}
   constexpr pair2d(std::int64_t height_, std::int64_t width_) : height(height_), width(width_) {}
 
-  constexpr std::int64_t area() const { return height * width; }
+  /// Of images that are there, the product fits; of none, it may be any number.
+  constexpr std::int64_t area() const { return detail::wrapping_product(height, width); }
   friend constexpr bool operator==(const pair2d&, const pair2d&) = default;
   friend std::ostream& operator<<(std::ostream& out, const pair2d& p) {
     return out << '(' << p.height << ", " << p.width << ')';

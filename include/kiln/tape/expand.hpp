@@ -7,9 +7,9 @@
 
 namespace kiln {
 
-/// Copies `from` into the empty `into` with composite ops written out; with `keep_differentiable`, only those that
-/// have no derivative rule of their own (what the gradient pass wants to see).
-constexpr void expand(const program& from, program& into, const rule_table& ops, bool keep_differentiable) {
+/// Copies `from` into the empty `into` with composite ops written out, but for those of which `keeps(rules)` holds.
+template <class Keeps>
+constexpr void expand(const program& from, program& into, const rule_table& ops, const Keeps& keeps) {
   detail::scratch<std::int16_t> places(from.size());
   std::int16_t* const place = places.data();
   for (int i = 0; i < from.size(); ++i) {
@@ -18,7 +18,7 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
     if (now.b >= 0) now.b = place[now.b];
     if (now.c >= 0) now.c = place[now.c];
     const found_rules op = ops.find(now.code);
-    if (op && op->composite && !(keep_differentiable && op->differentiable)) {
+    if (op && op->composite && !keeps(*op.rules)) {
       // A rule may itself use composite ops, so what it writes goes through the same door.
       program inner;
       auto stand_in = [&](int operand, int slot) -> symbol {
@@ -30,7 +30,7 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
       const symbol a = stand_in(now.a, 0), b = stand_in(now.b, 1), c = stand_in(now.c, 2);
       inner.add_result(op->expand(a, b, c).id);
       program flat;
-      expand(inner, flat, ops, keep_differentiable);
+      expand(inner, flat, ops, keeps);
       const int operands[3] = {now.a, now.b, now.c};
       detail::scratch<std::int16_t> inner_places(flat.size());
       std::int16_t* const inner_place = inner_places.data();
@@ -51,6 +51,11 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
     }
   }
   for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
+}
+/// With `keep_differentiable`, all but those that have a derivative rule of their own (what the gradient pass wants to
+/// see).
+constexpr void expand(const program& from, program& into, const rule_table& ops, bool keep_differentiable) {
+  expand(from, into, ops, [=](const op_rules& op) { return keep_differentiable && op.differentiable; });
 }
 
 }  // namespace kiln

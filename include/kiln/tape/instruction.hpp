@@ -39,11 +39,15 @@ enum class leaf_kind : std::uint64_t {
   normal = 4,   ///< the same of the standard normal distribution
 };
 
+/// The slot of a reduction that may fold nothing whatever its op says of that: of one within a function of whole rows,
+/// which has its own answer for an empty row.
+inline constexpr std::int16_t folds_nothing = 0;
+
 struct instruction {
   opcode code = opcode::none;
   dtype type = dtype::float32;
   std::int16_t a = -1, b = -1, c = -1;  ///< operands: earlier instructions
-  std::int16_t slot = -1;               ///< of a leaf or scalar
+  std::int16_t slot = -1;               ///< of a leaf or scalar; of a reduction, see folds_nothing
   /// Of a constant: the double, or for integer types the int64, as bits. Of a leaf: its leaf_kind.
   std::uint64_t literal = 0;
 

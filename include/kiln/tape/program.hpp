@@ -45,8 +45,8 @@ class program {
     size_ = other.size_;
     for (int i = 0; i < size_; ++i) code_[i] = other.code_[i];
     for (int i = 0; i < 2 * capacity_; ++i) table_[i] = other.table_[i];
-    for (int r = 0; r < max_results; ++r) results[r] = other.results[r];
     result_count = other.result_count;
+    for (int r = 0; r < result_count; ++r) results[r] = other.results[r];
   }
   program& operator=(const program&) = delete;
   constexpr ~program() { release(); }
@@ -65,13 +65,13 @@ class program {
   constexpr int size() const { return size_; }
   constexpr const instruction& operator[](int i) const { return code_[i]; }
 
-  static constexpr int max_results = 64;
+  static constexpr int max_results = 192;  ///< the 64 of a kernel, and what its gradients need besides
   std::int16_t results[max_results] = {};  ///< the values that the program delivers; -1: none (a zero gradient)
   int result_count = 0;
 
   constexpr void add_result(int value) {
     if (result_count == max_results)
-      throw value_error("an expression has more than 64 outputs: evaluate a part of it into a Tensor first");
+      throw value_error("an expression has more than 192 outputs: evaluate a part of it into a Tensor first");
     results[result_count++] = static_cast<std::int16_t>(value);
   }
 

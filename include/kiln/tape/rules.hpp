@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <kiln/core/error.hpp>
 #include <kiln/tape/symbol.hpp>
 
 namespace kiln {
@@ -17,11 +18,14 @@ struct operand_gradients {
 
 struct op_rules {
   opcode code = opcode::none;
+  opcode named = opcode::none;  ///< the code that its name has
   std::string_view name, infix;
   int arity = 0;
   bool composite = false;            ///< written out by `expand` before anything runs it
   bool reduces = false;              ///< folds a row into one value
+  bool over_rows = false;            ///< looks at a whole row: folds it, or is written with what does
   bool dear = false;                 ///< costs more than keeping its value in cache does
+  bool lengthy = false;              ///< dozens of instructions: where many stand, they are called
   bool differentiable = false;       ///< has `differentiate`
   dtype (*common)(dtype) = nullptr;  ///< what operands of a promoted type are converted to
   dtype (*result)(dtype) = nullptr;  ///< what comes out of operands of a common type
@@ -39,19 +43,33 @@ struct found_rules {
   constexpr const op_rules* operator->() const { return rules; }
 };
 
+namespace detail {
+/// The error of a pass that meets an op which cannot be differentiated.
+[[noreturn]] inline void throw_without_rule(const found_rules& op) {
+  throw graph_error(message("an op of this expression", op ? ", " : "", op ? op->name : std::string_view{},
+                            op ? "," : "", " has no derivative rule: use stop_gradient() around it"));
+}
+}  // namespace detail
+
 /// Finds the rules of an op code; none for leaves, scalars and constants.
 struct rule_table {
   const op_rules* rules = nullptr;
   const std::int16_t* places = nullptr;
   int buckets = 0;
-  opcode add = opcode::none, sum = opcode::none, cast = opcode::none;  ///< what the passes themselves write
-  opcode sub = opcode::none, mul = opcode::none;                       ///< what executors join to one rounding
+  opcode add = opcode::none, sum = opcode::none, cast = opcode::none,
+         where = opcode::none;                    ///< what the passes themselves write
+  opcode sub = opcode::none, mul = opcode::none;  ///< what executors join to one rounding
 
+  /// The place of an op among the rules, -1 if it is not there. An op that a program brings is also found by its name,
+  /// unless another one has the code of that.
   constexpr int index(opcode code) const {
     std::size_t b = static_cast<std::size_t>(code) % static_cast<std::size_t>(buckets);
-    for (; places[b] >= 0; b = (b + 1) % static_cast<std::size_t>(buckets))
+    int same_name = -1;
+    for (; places[b] >= 0; b = (b + 1) % static_cast<std::size_t>(buckets)) {
       if (rules[places[b]].code == code) return places[b];
-    return -1;
+      if (same_name < 0 && rules[places[b]].named == code) same_name = places[b];
+    }
+    return same_name;
   }
   constexpr found_rules find(opcode code) const {
     const int i = is_op(code) ? index(code) : -1;

@@ -4,12 +4,37 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/tape/program.hpp>
 
 namespace kiln {
+
+namespace detail {
+/// A text that names the type Op, as the compiler writes it: different types, different texts.
+template <class Op>
+constexpr std::string_view type_text() {
+  const std::string_view all = __PRETTY_FUNCTION__;
+  return all.substr(all.find("Op = ") + 5);
+}
+/// Whether a type is kiln::NAME_op, as all ops of the library are called.
+constexpr bool is_library_type(std::string_view text, std::string_view name) {
+  constexpr std::string_view before = "kiln::", after = "_op";
+  const std::size_t length = before.size() + name.size() + after.size();
+  return text.size() > length && (text[length] == ']' || text[length] == ';') && text.starts_with(before) &&
+         text.substr(before.size(), name.size()) == name && text.substr(length - after.size(), after.size()) == after;
+}
+}  // namespace detail
+
+/// The code of an op. It stands for the type: an op of the library has that of its name, which is the same in every
+/// build; an op of your own may be called as one of the library's, or as another of yours, and is not that.
+template <class Op>
+inline constexpr opcode code_of = detail::is_library_type(detail::type_text<Op>(), Op::name)
+                                      ? opcode_of(Op::name)
+                                      : opcode_of(detail::type_text<Op>());
 
 /// Marks the op in calls of `apply`; lets each kind of operand bring its own meaning of applying an op.
 template <class Op>
@@ -34,6 +59,11 @@ struct symbol {
 constexpr symbol constant_like(symbol like, double value) {
   return {like.on,
           like.on->push({.code = opcode::constant, .type = like.type(), .literal = literal_for(like.type(), value)})};
+}
+
+/// Whether a value is a number beside tensors: it has no gradient.
+constexpr bool is_number(symbol x) {
+  return x.now().code == opcode::scalar || x.now().code == opcode::constant;
 }
 
 namespace detail {
@@ -87,7 +117,7 @@ constexpr symbol apply_op(op_tag<Op>, X... x) {
           if (model.type() == dtype::boolean) model = x;
       }(),
       ...);
-  return detail::push(opcode_of(Op::name), Op::result(model.type()), detail::as_symbol(x, model)...);
+  return detail::push(code_of<Op>, Op::result(model.type()), detail::as_symbol(x, model)...);
 }
 
 }  // namespace kiln
