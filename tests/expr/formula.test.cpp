@@ -42,7 +42,7 @@ TEST_CASE("tape_listing: shows what is computed") {
         "%3 = number float32 1\n"
         "%4 = add float32 %2 %3\n"
         "%5 = constant float32 0\n"
-        "%6 = le bool %4 %5\n"
+        "%6 = lt bool %4 %5\n"
         "%7 = where float32 %6 %5 %4\n"
         "result %7\n");
 }

@@ -34,6 +34,34 @@ constexpr auto bent(X x, double p) {
   return apply<bent_op>(std::move(x), p);
 }
 
+// Called as an op of the library, and as each other.
+namespace mine {
+struct softsign_op : floating<1> {
+  static constexpr std::string_view name = "softsign";
+  static constexpr bool composite = true;
+  static constexpr auto value(auto x) { return 2 * x; }
+};
+}  // namespace mine
+namespace one {
+struct twist_op : arithmetic<1> {
+  static constexpr std::string_view name = "twist";
+  static constexpr bool composite = true;
+  static constexpr auto value(auto x) { return x + 1; }
+};
+}  // namespace one
+namespace two {
+struct twist_op : arithmetic<1> {
+  static constexpr std::string_view name = "twist";
+  static constexpr bool composite = true;
+  static constexpr auto value(auto x) { return 10 * x; }
+};
+}  // namespace two
+// Inherits a name, too.
+struct leaning_op : kiln::relu_op {
+  static constexpr auto value(auto x) { return 3 * x; }
+  static constexpr auto adjoint(auto g, auto, auto) { return 3 * g; }
+};
+
 const Tensor<double> x{-1.5, 0.5, 2.0};
 
 }  // namespace
@@ -69,4 +97,21 @@ TEST_CASE("own ops: the list is that of the expression, without repetition") {
   static_assert(std::is_same_v<detail::own_ops<decltype(exp(x))>::type, op_list<>>);
   CHECK(rules_for<E>.index(opcode_of("cube")) >= 0);
   CHECK(op_rules_table.index(opcode_of("cube")) == -1);
+}
+
+TEST_CASE("own ops: are what their type is, whatever they are called") {
+  const Tensor<double> y = apply<mine::softsign_op>(x);
+  const Tensor<double> both = apply<mine::softsign_op>(x) + softsign(x);
+  const Tensor<double> twists = apply<one::twist_op>(x) * apply<two::twist_op>(x);
+  const Tensor<double> leant = apply<leaning_op>(x) + relu(x);
+  for (int i = 0; i < 3; ++i) {
+    const double v = x(i);
+    CHECK(y(i) == 2 * v);
+    CHECK(both(i) == doctest::Approx(2 * v + v / (1 + std::abs(v))).epsilon(1e-14));
+    CHECK(twists(i) == (v + 1) * (10 * v));
+    CHECK(leant(i) == 3 * v + std::max(v, 0.0));
+  }
+  const auto check = check_gradient(
+      [](auto v) { return apply<one::twist_op>(v) * apply<two::twist_op>(v) * apply<mine::softsign_op>(v); }, x);
+  CHECK_MESSAGE(check.agrees, check.text);
 }

@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <vector>
+
 #include "handles.hpp"
 
 using namespace kiln;
@@ -24,6 +27,13 @@ TEST_CASE("axes: none is all, negative ones count from the end") {
   CHECK(axes(-1).mask(0, "sum") == 0);
 }
 
+TEST_CASE("axes: integers of any type, one or in a vector") {
+  CHECK(axes(std::size_t{2}).mask(3, "sum") == 0b100);
+  CHECK(axes(std::vector<int>{0, -1}).mask(3, "sum") == 0b101);
+  const unsigned first = 0;
+  CHECK(axes({first, 1}).mask(3, "sum") == 0b011);
+}
+
 TEST_CASE("axes: mistakes name the function, the axis and the range") {
   CHECK_THROWS_WITH_AS(sum(x, 3), "sum: axis 3 is outside [-3, 2] of a tensor with 3 axes", index_error);
   CHECK_THROWS_WITH_AS(max(x, {0, -4}), doctest::Contains("max: axis -4 is outside [-3, 2]"), index_error);
@@ -35,19 +45,20 @@ TEST_CASE("axes: mistakes name the function, the axis and the range") {
 }
 
 TEST_CASE("composed reductions: what they are made of") {
-  CHECK(formula(mean(x, 2)) == "sum(x0) * 0.25");
-  CHECK(formula(var(x, 2)) == "squared_deviation(x0, 0.25) / 3");
-  CHECK(formula(kiln::std(x, 2, false, 0)) == "root(squared_deviation(x0, 0.25) / 4)");
+  CHECK(formula(mean(x, 2)) == "sum(x0) / 4");
+  CHECK(formula(var(x, 2)) == "squared_deviation(x0, 4) / 3");
+  CHECK(formula(stddev(x, 2, false, 0)) == formula(kiln::std(x, 2, false, 0)));
+  CHECK(formula(kiln::std(x, 2, false, 0)) == "standard_deviation(x0, 4, 4)");
   CHECK(formula(norm(x)) == "root(sum(square(x0)))");
   CHECK(formula(count_nonzero(x)) == "sum(int64(x0 != 0))");
-  CHECK(formula(layer_norm(x, -1, 0.5)) == "layer_norm(x0, 0.25, 0.5)");
-  CHECK(formula(rms_norm(x)) == "rms_norm(x0, 0.25, 1e-06)");
+  CHECK(formula(layer_norm(x, -1, 0.5)) == "layer_norm(x0, 4, 0.5)");
+  CHECK(formula(rms_norm(x)) == "rms_norm(x0, 4, 1e-06)");
 }
 
 TEST_CASE("reductions: integers are converted before, not after") {
   const handle<std::uint8_t> u({4});
   CHECK(formula(sum(u)) == "sum(int64(x0))");
-  CHECK(formula(mean(u)) == "sum(float32(x0)) * 0.25");
+  CHECK(formula(mean(u)) == "sum(float32(x0)) / 4");
   CHECK(formula(any(u)) == "any(bool(x0))");
   CHECK(formula(softmax(u)) == "softmax(float32(x0))");
   CHECK(formula(max(u)) == "max(x0)");

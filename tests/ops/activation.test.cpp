@@ -79,3 +79,58 @@ TEST_CASE("nan passes through every activation") {
   stays([](auto v) { return hardswish(v); });
   stays([](auto v) { return logsigmoid(v); });
 }
+
+TEST_CASE("gelu: keeps its digits far below zero, in both forms") {
+  auto check = [](auto one, double part, double part_of_tanh) {
+    using T = decltype(one);
+    std::vector<T> at;
+    for (double x = -9; x < 3; x += 0.0017) at.push_back(static_cast<T>(x));
+    const Tensor<T> y = gelu(tensor_of(at)), z = gelu_tanh(tensor_of(at));
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const long double x = at[i];
+      const long double want = x / 2 * std::erfc(-x * std::sqrt(0.5L));
+      CHECK(std::abs(y.data()[i] - want) <= part * std::abs(want));
+      const long double u = std::sqrt(2 / std::acos(-1.0L)) * (x + 0.044715L * x * x * x);
+      const long double approximate = x / (1 + std::exp(-2 * u));
+      CHECK(std::abs(z.data()[i] - approximate) <=
+            part_of_tanh * (1 + std::abs(static_cast<double>(u))) * std::abs(approximate));
+    }
+  };
+  check(1.0f, 8 * 0x1p-24, 6 * 0x1p-24);
+  check(1.0, 8 * 0x1p-53, 6 * 0x1p-53);
+}
+
+TEST_CASE("relu, relu6: -0 stays -0") {
+  CHECK(std::signbit(evaluated(relu(Tensor<float>{-0.0f})).item()));
+  CHECK(std::signbit(evaluated(relu6(Tensor<float>{-0.0f})).item()));
+  CHECK_FALSE(std::signbit(evaluated(relu(Tensor<float>{0.0f})).item()));
+}
+
+TEST_CASE("selu of half: its gradient far below zero is that of the exponential, and not of a rounded result") {
+  Tensor<half> x{half(-20.0f), half(-5.0f), half(65504.0f)};
+  x.requires_grad();
+  const Tensor<half> y = selu(x), ones{half(1.0f), half(1.0f), half(1.0f)};
+  backward(y, ones);
+  CHECK(x.grad()(0) < 1e-7f);
+  CHECK(x.grad()(1) == doctest::Approx(1.7580993408 * std::exp(-5.0)).epsilon(1e-3));
+  CHECK(x.grad()(2) == doctest::Approx(1.0507).epsilon(1e-3));
+}
+
+TEST_CASE("activations that limit keep integers") {
+  const Tensor<int> y = relu6(Tensor<int>{-3, 3, 9});
+  CHECK(y(0) == 0);
+  CHECK(y(1) == 3);
+  CHECK(y(2) == 6);
+  const auto h = evaluated(hardtanh(Tensor<std::int8_t>{std::int8_t(-3), std::int8_t(0), std::int8_t(3)}, -1.5, 1.5));
+  CHECK(h.dtype() == dtype::int8);
+  CHECK(static_cast<int>(h(0)) == -1);
+  CHECK(static_cast<int>(h(2)) == 1);
+  const auto u = evaluated(hardtanh(Tensor<std::uint8_t>{std::uint8_t(3), std::uint8_t(0)}));
+  CHECK(static_cast<int>(u(0)) == 1);
+  CHECK(static_cast<int>(u(1)) == 0);
+  const Tensor<int> t = threshold(Tensor<int>{-3, 0, 3}, 1, 7.5);
+  CHECK(t(1) == 7);
+  CHECK(t(2) == 3);
+  CHECK_THROWS_AS(threshold(Tensor<std::uint8_t>{std::uint8_t(3)}, 1, 300), value_error);
+  CHECK_THROWS_AS(hardtanh(Tensor<int>{1}, std::nan(""), 1), value_error);
+}

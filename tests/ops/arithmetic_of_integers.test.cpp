@@ -79,3 +79,20 @@ TEST_CASE("+ and * of bool are or and and") {
     CHECK(any(i) == (a(i) || b(i)));
   }
 }
+
+TEST_CASE("pow of integers: stays of the type and wraps around; negative powers have no fractions") {
+  check_integers<pow_op>([](auto a, auto b) { return pow(a, b); },
+                         []<class T>(T a, T b) {
+                           if (b < T(0)) return a == T(1) ? T(1) : a == T(-1) ? T(b % 2 == 0 ? 1 : -1) : T(0);
+                           std::uint64_t out = 1, base = bits_of(a);
+                           for (auto rest = static_cast<std::uint64_t>(b); rest != 0; rest /= 2, base *= base)
+                             if (rest % 2 == 1) out *= base;
+                           return wrapped<T>(out);
+                         });
+  const Tensor<std::int64_t> y = pow(Tensor<std::int64_t>{3, -2, 10}, 3);
+  CHECK(y(0) == 27);
+  CHECK(y(1) == -8);
+  CHECK(evaluated(pow(2, Tensor<std::int64_t>{40})).item() == std::int64_t{1} << 40);
+  CHECK(evaluated(pow(Tensor<int>{2}, 0.5)).dtype() == dtype::float32);
+  CHECK_THROWS_AS(pow(Tensor<int>{2}, -1), value_error);
+}

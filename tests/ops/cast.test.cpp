@@ -97,3 +97,17 @@ TEST_CASE("clone and stop_gradient: the values themselves") {
   CHECK(gradients_of<double>([](auto x) { return stop_gradient(x * 5.0) * x; }, Tensor<double>{2.0}) ==
         std::vector<double>{10});
 }
+
+TEST_CASE("cast: negative and huge numbers to uint8 are the low bits of a 64-bit integer, as in PyTorch") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> at{-1,  -1.5, 300,          -300,         1e10 + 7,      -1e10 - 7, 1e20, -1e20,
+                               inf, -inf, std::nan(""), 4294967301.0, -2147483651.0, 255.9,     0,    128};
+  const std::vector<int> want{255, 255, 44, 212, 7, 249, 0, 0, 0, 0, 0, 5, 253, 255, 0, 128};
+  const Tensor<std::uint8_t> y = cast<std::uint8_t>(tensor_of(at));
+  for (std::size_t i = 0; i < at.size(); ++i)
+    CHECK_MESSAGE(static_cast<int>(y.data()[i]) == want[i], at[i], " became ", static_cast<int>(y.data()[i]));
+  const Tensor<std::uint8_t> small = cast<std::uint8_t>(Tensor<float>{-1.0f, 4294967296.0f * 3 + 1024, 77.7f});
+  CHECK(static_cast<int>(small(0)) == 255);
+  CHECK(static_cast<int>(small(1)) == 0);
+  CHECK(static_cast<int>(small(2)) == 77);
+}

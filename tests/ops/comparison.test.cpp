@@ -70,3 +70,34 @@ TEST_CASE("comparisons: do not pass gradients on") {
   const auto g = gradients_of<double>([](auto x) { return where(x > 0.5, x * 2.0, x); }, Tensor<double>{0.2, 0.7});
   CHECK(g == std::vector<double>{1, 2});
 }
+
+TEST_CASE("comparisons: a number that an integer type cannot hold is refused, and does not wrap around") {
+  const Tensor<std::uint8_t> u{std::uint8_t{1}};
+  const Tensor<std::int8_t> i{std::int8_t{1}};
+  CHECK_THROWS_AS(u == 257, value_error);
+  CHECK_THROWS_AS(u < -1, value_error);
+  CHECK_THROWS_AS(u >= 256, value_error);
+  CHECK_THROWS_AS(i < 200, value_error);
+  CHECK_THROWS_AS(200 != i, value_error);
+  CHECK_THROWS_AS(Tensor<int>{1} == std::int64_t{1} << 40, value_error);
+  CHECK_THROWS_AS(Tensor<std::int64_t>{1} > ~std::uint64_t{0}, value_error);
+  CHECK(evaluated(u == 1).item());
+  CHECK(evaluated(u < 255).item());
+  CHECK(evaluated(i > -128).item());
+  CHECK(evaluated(cast<std::int64_t>(i) < 200).item());
+  CHECK_FALSE(evaluated(u == 1.5).item());
+}
+
+TEST_CASE("comparisons: a half is compared with what the number is as a half") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor<half> h{half(65504.0f), half(inf), half(2048.0f), half(0.1f), half(0.0f)};
+  auto is = [](const Tensor<bool>& y, std::vector<int> want) {
+    for (int k = 0; k < 5; ++k) CHECK(static_cast<int>(y(k)) == want[static_cast<std::size_t>(k)]);
+  };
+  is(h == 0.1, {0, 0, 0, 1, 0});
+  is(h == 2049, {0, 0, 1, 0, 0});
+  is(h == 65519.0, {1, 0, 0, 0, 0});
+  is(h < 1e6, {1, 0, 1, 1, 1});
+  is(h <= 1e-9, {0, 0, 0, 0, 1});
+  CHECK(evaluated(Tensor<bfloat16>{bfloat16(0.1f)} == 0.1).item());
+}

@@ -111,6 +111,7 @@ TEST_CASE("softmax, log_softmax, logsumexp, layer_norm, rms_norm, var: values") 
   REQUIRE(is_tested<layer_norm_op>);
   REQUIRE(is_tested<rms_norm_op>);
   REQUIRE(is_tested<squared_deviation_op>);
+  REQUIRE(is_tested<standard_deviation_op>);
   check_all_rows<float>(2e-6);
   check_all_rows<double>(4e-15);
 }
@@ -159,4 +160,66 @@ TEST_CASE("row functions: gradients along rows and columns") {
   agrees([](auto v) { return kiln::std(v, 0, true); });
   agrees([](auto v) { return norm(v); });
   agrees([](auto v) { return (v - mean(v, -1, true)) * rsqrt(mean(square(v - mean(v, -1, true)), -1, true) + 1e-5); });
+}
+
+TEST_CASE("log_softmax: keeps its digits far away from zero") {
+  for (double offset : {1e3, 1e6, 1e8, -1e8}) {
+    const Tensor<float> y = log_softmax(Tensor<float>{static_cast<float>(offset), static_cast<float>(offset)});
+    CHECK(y(0) == doctest::Approx(std::log(0.5)).epsilon(1e-6));
+    CHECK(y(1) == y(0));
+  }
+  const Tensor<float> y = log_softmax(Tensor<float>{5000.0f, 5001.0f, 4999.5f});
+  const double total = std::log(std::exp(-1.0) + 1 + std::exp(-1.5));
+  CHECK(y(0) == doctest::Approx(-1 - total).epsilon(1e-6));
+  CHECK(y(1) == doctest::Approx(-total).epsilon(1e-6));
+}
+
+TEST_CASE("std, var: of huge, tiny and equal numbers") {
+  auto check = [](auto one, double scale) {
+    using T = decltype(one);
+    const Tensor<T> x{T(scale), T(3 * scale), T(4 * scale)};
+    CHECK(evaluated(kiln::std(x)).item() / scale == doctest::Approx(std::sqrt(7.0 / 3)).epsilon(1e-6));
+    const std::vector<T> g = gradients_of<T>([](auto v) { return kiln::std(v); }, x.clone());
+    CHECK(g[0] == doctest::Approx(-5.0 / 3 / (2 * std::sqrt(7.0 / 3))).epsilon(1e-6));
+    CHECK(g[2] == doctest::Approx(4.0 / 3 / (2 * std::sqrt(7.0 / 3))).epsilon(1e-6));
+  };
+  for (double scale : {1.0, 1e20, 3e37, 1e-10, 1e-25, 1e-36}) check(1.0f, scale);
+  for (double scale : {1e200, 1e-200}) check(1.0, scale);
+  for (float value : {12345.678f, 0.1f, 1e20f, 1e-25f})
+    for (std::int64_t n : {2, 7, 41, 1000}) {
+      const Tensor<float> x = tensor_of(std::vector<float>(static_cast<std::size_t>(n), value));
+      CHECK(evaluated(kiln::std(x)).item() <= 1e-10f * value);
+      if (value < 1e10f) CHECK(evaluated(var(x)).item() <= 1e-13f * value);
+    }
+  const float inf = std::numeric_limits<float>::infinity();
+  CHECK(std::isnan(evaluated(kiln::std(Tensor<float>{1.0f, inf})).item()));
+  CHECK(std::isnan(evaluated(kiln::std(Tensor<float>{1.0f})).item()));
+  CHECK(evaluated(var(Tensor<float>{1e20f, 2e20f})).item() == inf);
+}
+
+TEST_CASE("layer_norm: nothing is left of a row of equal elements, and little of an offset") {
+  for (float value : {12345.678f, 0.1f, -3e6f})
+    for (std::int64_t n : {7, 41, 1000}) {
+      const Tensor<float> y = layer_norm(tensor_of(std::vector<float>(static_cast<std::size_t>(n), value)));
+      for (std::int64_t i = 0; i < n; ++i) CHECK(std::abs(y(i)) < 1e-3f);
+    }
+  const Tensor<float> far = layer_norm(Tensor<float>{1e6f + 1, 1e6f + 2, 1e6f + 3, 1e6f + 7});
+  const Tensor<float> near = layer_norm(Tensor<float>{1, 2, 3, 7});
+  for (int i = 0; i < 4; ++i) CHECK(far(i) == doctest::Approx(near(i)).epsilon(1e-6));
+}
+
+TEST_CASE("row functions of nothing") {
+  const Tensor<float> nothing(new_tensor(dtype::float32, {0})), rows(new_tensor(dtype::float32, {3, 0}));
+  const float inf = std::numeric_limits<float>::infinity();
+  CHECK(evaluated(logsumexp(nothing)).item() == -inf);
+  const Tensor<float> three = logsumexp(rows, 1);
+  CHECK(three.sizes() == dims{3});
+  CHECK(three(2) == -inf);
+  CHECK(evaluated(softmax(nothing, 0)).numel() == 0);
+  CHECK(evaluated(sum(softmax(nothing, -1))).item() == 0);
+  CHECK(evaluated(sum(log_softmax(rows, -1))).item() == 0);
+  CHECK(evaluated(sum(layer_norm(nothing))).item() == 0);
+  CHECK(std::isnan(evaluated(kiln::std(nothing)).item()));
+  CHECK(std::isnan(evaluated(mean(nothing)).item()));
+  CHECK_THROWS_AS(evaluated(max(nothing)), value_error);
 }

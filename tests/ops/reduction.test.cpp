@@ -162,3 +162,48 @@ TEST_CASE("reductions: equal extremes share the gradient; at a zero of a product
   CHECK(gradients_of<double>([](auto x) { return prod(x); }, Tensor<double>{0.0, 0.0, 3.0}) ==
         std::vector<double>{0, 0, 0});
 }
+
+TEST_CASE("max, min: over an expression of half type, the gradient goes to what rounds to the result") {
+  auto check = [](auto zero) {
+    using T = decltype(zero);
+    const Tensor<T> at{T(1.0f), T(2.0f), T(-3.0f), T(2.0f)};
+    auto g = [&](auto f) {
+      Tensor<T> x = at.clone();
+      x.requires_grad();
+      backward(Tensor<T>(f(x)));
+      return std::vector<float>{x.grad()(0), x.grad()(1), x.grad()(2), x.grad()(3)};
+    };
+    const float by = static_cast<float>(T(0.55f));
+    CHECK(g([](auto x) { return max(x * 1.1); }) == std::vector<float>{0, by, 0, by});
+    CHECK(g([](auto x) { return min(x * x - x * 0.3); })[0] == doctest::Approx(1.7).epsilon(0.01));
+    CHECK(g([](auto x) { return max(x * x * 0.3); })[2] == doctest::Approx(-1.8).epsilon(0.01));
+    // Different as floats, equal as halves.
+    CHECK(g([](auto x) { return max(where(x > 0, x * 0.0001 + 1.0, 0)); })[1] > 0);
+  };
+  check(half(0.0f));
+  check(bfloat16(0.0f));
+}
+
+TEST_CASE("prod: where the product over- or underflows or holds a nan, the gradient is PyTorch's") {
+  const float inf = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
+  auto g = [](std::vector<float> at) { return gradients_of<float>([](auto x) { return prod(x); }, tensor_of(at)); };
+  auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+      CHECK_MESSAGE((a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))), i, ": ", a[i], " is not ", b[i]);
+  };
+  same(g({1e30f, 1e30f, 2}), {inf, inf, inf});
+  same(g({1e-30f, 1e-30f, 2}), {0, 0, 0});
+  same(g({none, 1, 2}), {none, none, none});
+  same(g({inf, 2}), {none, inf});
+  same(g({0, 1e30f, 1e30f}), {inf, 0, 0});
+  same(g({0, inf, 2}), {inf, 0, none});
+  same(g({0, none, 2}), {none, 0, none});
+  same(g({0, 3, 2}), {6, 0, 0});
+  same(g({0, 0, 2}), {0, 0, 0});
+}
+
+TEST_CASE("mean: a division, so that of equal numbers it is that number") {
+  for (std::int64_t n : {3, 7, 41, 49, 1000})
+    CHECK(evaluated(mean(tensor_of(std::vector<float>(static_cast<std::size_t>(n), 1.0f)))).item() == 1);
+}

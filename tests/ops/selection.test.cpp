@@ -63,12 +63,15 @@ TEST_CASE("clamp: the upper limit wins, nan stays; limits may be numbers") {
   CHECK(k(2) == 3);
 }
 
-TEST_CASE("clamp: the gradient passes inside, limits included, and reaches the limits outside") {
+TEST_CASE("clamp: the gradient passes inside, not at limits that are numbers, and reaches the limits outside") {
   const auto check = check_gradient([](auto x, auto l, auto h) { return clamp(x, l, h); },
                                     Tensor<double>{-3.0, 0.5, 7.0}, Tensor<double>{-1.0}, Tensor<double>{2.0});
   CHECK_MESSAGE(check.agrees, check.text);
   CHECK(gradients_of<double>([](auto x) { return clamp(x, -1, 1); }, Tensor<double>{-1.0, 1.0, 1.5, -2.0, 0.0}) ==
-        std::vector<double>{1, 1, 0, 0, 1});
+        std::vector<double>{0, 0, 0, 0, 1});  // torch 2.15
+  // Of a number and a tensor, each by its own rule.
+  CHECK(gradients_of<double>([](auto x, auto h) { return clamp(x, -1, h); }, Tensor<double>{-1.0, 1.0, 0.5},
+                             Tensor<double>{1.0, 1.0, 1.0}) == std::vector<double>{0, 0.5, 1, 0, 0.5, 0});
 }
 
 TEST_CASE("lerp: exact at both ends, and near a + w (b - a) between") {
@@ -88,4 +91,55 @@ TEST_CASE("lerp: exact at both ends, and near a + w (b - a) between") {
                      Tensor<double>{3.0, 0.5, 0.25}, Tensor<double>{0.2, 0.9, 0.5});
   CHECK_MESSAGE(check.agrees, check.text);
   CHECK(std::isnan(evaluated(lerp(Tensor<double>{std::nan("")}, 1.0, 0.5))(0)));
+}
+
+TEST_CASE("minimum, maximum, clamp: gradients beside nans, and at bounds that are tensors, are PyTorch's") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const Tensor<double> a{none, 1.0, none}, b{1.0, none, none};
+  const std::vector<double> all(6, 1);
+  CHECK(gradients_of<double>([](auto x, auto y) { return maximum(x, y); }, a.clone(), b.clone()) == all);
+  CHECK(gradients_of<double>([](auto x, auto y) { return minimum(x, y); }, a.clone(), b.clone()) == all);
+  // x, low, high, and the gradients of each (torch 2.15, torch.clamp).
+  struct row {
+    double x, low, high, of_x, of_low, of_high;
+  };
+  const std::vector<row> rows{
+      {1, 1, 1, 1, 0, 0},          {1, 1, 2, 0.5, 0.5, 0},   {1, 2, 1, 0, 0, 1},       {1, 2, 2, 0, 1, 0},
+      {1, 2, 3, 0, 1, 0},          {1, 3, 2, 0, 0, 1},       {2, 1, 1, 0, 0, 1},       {2, 1, 2, 0.5, 0, 0.5},
+      {2, 1, 3, 1, 0, 0},          {2, 3, 2, 0, 0, 1},       {1, 1, none, 1, 0, 0},    {1, 2, none, 0, 0, 0},
+      {2, none, 1, 0, 0, 0},       {2, none, 2, 1, 0, 0},    {1, none, none, 1, 0, 0}, {none, 1, 2, 1, 0, 0},
+      {none, 2, 1, 1, 0, 1},       {none, none, 1, 1, 0, 0}, {3, 1, 2, 0, 0, 1},       {3, 3, 3, 1, 0, 0},
+      {none, none, none, 1, 0, 0},
+  };
+  std::vector<double> xs, lows, highs;
+  for (const row& r : rows) xs.push_back(r.x), lows.push_back(r.low), highs.push_back(r.high);
+  const auto g = gradients_of<double>([](auto x, auto l, auto h) { return clamp(x, l, h); }, tensor_of(xs),
+                                      tensor_of(lows), tensor_of(highs));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const row& r = rows[i];
+    CHECK_MESSAGE((g[i] == r.of_x && g[rows.size() + i] == r.of_low && g[2 * rows.size() + i] == r.of_high), "clamp(",
+                  r.x, ", ", r.low, ", ", r.high, ") passes ", g[i], ", ", g[rows.size() + i], ", ",
+                  g[2 * rows.size() + i]);
+  }
+  CHECK(gradients_of<double>([](auto x) { return clamp(x, 0, 1); }, Tensor<double>{none, 0.0, 1.0, 2.0}) ==
+        std::vector<double>{0, 0, 0, 0});
+}
+
+TEST_CASE("minimum, maximum, clamp: limits outside an integer type limit nothing, or are refused") {
+  const Tensor<std::uint8_t> u{std::uint8_t{1}, std::uint8_t{200}};
+  const Tensor<std::int8_t> i{std::int8_t{100}, std::int8_t{-100}};
+  auto is = [](const auto& y, int a, int b) {
+    CHECK(static_cast<int>(y(0)) == a);
+    CHECK(static_cast<int>(y(1)) == b);
+  };
+  is(evaluated(clamp(u, -5, 300)), 1, 200);
+  is(evaluated(clamp(u, -5, 100)), 1, 100);
+  is(evaluated(clamp(i, -300, 50)), 50, -100);
+  is(evaluated(minimum(u, 300)), 1, 200);
+  is(evaluated(maximum(u, -1)), 1, 200);
+  is(evaluated(maximum(i, -129)), 100, -100);
+  CHECK_THROWS_AS(clamp(u, 300, 400), value_error);
+  CHECK_THROWS_AS(clamp(u, -9, -5), value_error);
+  CHECK_THROWS_AS(maximum(u, 300), value_error);
+  CHECK_THROWS_AS(minimum(u, -1), value_error);
 }

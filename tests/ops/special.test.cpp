@@ -69,3 +69,17 @@ TEST_CASE("polygamma: values of several orders, and gradients of gradients") {
   const auto check = check_gradient([&](auto x) { return polygamma(orders, x); }, Tensor<double>{0.4, 1.3, 2.2, 5.0});
   CHECK_MESSAGE(check.agrees, check.text);
 }
+
+TEST_CASE("polygamma, digamma: far out, where powers underflow before factorials make up for it") {
+  auto near = [](auto y, double want) { CHECK(evaluated(y).item() == doctest::Approx(want).epsilon(1e-12)); };
+  // mpmath.polygamma(n, x), 20 digits.
+  near(polygamma(1, Tensor<double>{1e200}), 1e-200);
+  near(polygamma(1, Tensor<double>{1e155}), 1e-155);
+  near(polygamma(100, Tensor<double>{100.0}), -1.4771021691741669304e-44);
+  near(polygamma(170, Tensor<double>{1000.0}), -4.6422754818855407593e-206);
+  near(polygamma(3, Tensor<double>{-1000000.5}), 194.81818206800487447);
+  CHECK(gradients_of<double>([](auto x) { return digamma(x); }, Tensor<double>{1e200})[0] ==
+        doctest::Approx(1e-200).epsilon(1e-12));
+  CHECK(gradients_of<float>([](auto x) { return digamma(x); }, Tensor<float>{-1000.5f})[0] ==
+        doctest::Approx(9.8686054001734414233).epsilon(1e-6));
+}

@@ -2,6 +2,8 @@
 // where: which operand is chosen, and that the other leaves no trace.
 #include <kiln/ops/where.hpp>
 
+#include <kiln/expr/reductions.hpp>
+
 #include "battery.hpp"
 
 using namespace battery;
@@ -40,6 +42,7 @@ TEST_CASE("where: all three operands broadcast; the condition may be any type") 
   CHECK(evaluated(where(Tensor<bool>{true, false}, 1, 2)).dtype() == dtype::int64);
   CHECK(evaluated(where(Tensor<bool>{true, false}, 1, 0.5)).dtype() == dtype::float32);
   CHECK(evaluated(where(true, Tensor<int>{1}, Tensor<double>{2.0})).dtype() == dtype::float64);
+  CHECK_THROWS_AS(where(true, Tensor<std::int8_t>{std::int8_t(1)}, 200), value_error);
 }
 
 TEST_CASE("where: a nan that is not chosen shows in neither values nor its own gradient") {
@@ -61,4 +64,26 @@ TEST_CASE("where: a nan that is not chosen shows in neither values nor its own g
   const auto check = check_gradient([](auto v, auto w) { return where(v > 0, v * w, w); },
                                     Tensor<double>{1.0, -1.0, 2.0}, Tensor<double>{3.0, 4.0, 5.0});
   CHECK_MESSAGE(check.agrees, check.text);
+}
+
+TEST_CASE("where: a branch that is not taken adds exactly 0 to the gradient, whatever its derivative") {
+  const float inf = std::numeric_limits<float>::infinity();
+  auto g = [](auto f, std::vector<float> at) { return gradients_of<float>(f, tensor_of(at)); };
+  // Squares that overflow, in a branch within a branch.
+  auto relu3 = [](auto x) { return where(x < 0, 0, where(x < 1, x * x * x / 3, x - 2.0 / 3)); };
+  CHECK(g(relu3, {1e30f, 3e38f, inf, -1e30f, -inf, 0.5f, 2, 0}) == std::vector<float>{1, 1, 1, 0, 0, 0.25f, 1, 0});
+  CHECK(g([](auto x) { return where(x > 0, sqrt(x), 0); }, {0, -0.0f, -4, 4}) == std::vector<float>{0, 0, 0, 0.25f});
+  CHECK(g([](auto x) { return log(where(x > 0, x, 1)); }, {0, -2, 4}) == std::vector<float>{0, 0, 0.25f});
+  CHECK(g([](auto x) { return where(x > 0, log(x), x); }, {0, -2, 4}) == std::vector<float>{1, 1, 0.25f});
+  CHECK(g([](auto x) { return where(x != 0, x / x, 1); }, {0, 2}) == std::vector<float>{0, 0});
+  CHECK(g([](auto x) { return where(x < 100, exp(x) * x, 0.5 * x); }, {200, 0}) == std::vector<float>{0.5f, 1});
+  CHECK(g([](auto x) { return where(x > 0, 1 / x, x) * where(x > 0, sqrt(x), 2); }, {0, -1}) ==
+        std::vector<float>{2, 2});
+  // A branch that looks at the whole row: what arrives there is chosen first.
+  CHECK(g([](auto x) { return where(x > 0, x * sum(where(x > 0, sqrt(x), 0)), 0); }, {0, 4, 1}) ==
+        std::vector<float>{0, 3 + 5 * 0.25f, 3 + 5 * 0.5f});
+  // Several leaves, one of them broadcast.
+  const auto both = gradients_of<float>([](auto x, auto y) { return where(x > 0, y / x, y * x); },
+                                        Tensor<float>{0.0f, 2.0f, -1.0f}, Tensor<float>{4.0f});
+  CHECK(both == std::vector<float>{4, -1, 4, 0 + 0.5f - 1});
 }

@@ -44,39 +44,42 @@ template <class X>
 inline constexpr int numbers_of_leaf = is_drawn(kind_of_leaf<X>) ? 2 : 0;
 }  // namespace detail
 
-/// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions; and a
-/// number that stands for the type.
+/// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions; whether
+/// leaves in it may be taken for repeated ones; and a number that stands for the type.
 template <class X>
 struct census {
   static constexpr int leaves = 1, scalars = detail::numbers_of_leaf<X>, rows = 0, products = 0;
+  static constexpr bool repeats = true;
   static constexpr std::uint64_t type =
       detail::type_number(1, dtype_of<typename X::value_type>, {static_cast<std::uint64_t>(detail::kind_of_leaf<X>)});
 };
 template <class T>
 struct census<scalar<T>> {
   static constexpr int leaves = 0, scalars = 1, rows = 0, products = 0;
+  static constexpr bool repeats = true;
   static constexpr std::uint64_t type = detail::type_number(2, dtype_of<T>);
 };
 template <class A, class B>
 struct census<product<A, B>> {
   static constexpr int leaves = 1, scalars = 0, rows = 0, products = 1;
+  static constexpr bool repeats = true;
   static constexpr std::uint64_t type = detail::type_number(3, dtype_of<typename A::value_type>);
 };
 template <class Op, class... X>
 struct census<node<Op, X...>> {
-  static constexpr std::uint64_t type =
-      detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
-                          dtype_of<typename node<Op, X...>::value_type>, {census<X>::type...});
+  static constexpr std::uint64_t type = detail::type_number(
+      static_cast<std::uint64_t>(code_of<Op>), dtype_of<typename node<Op, X...>::value_type>, {census<X>::type...});
   static constexpr int leaves = (census<X>::leaves + ...), scalars = (census<X>::scalars + ...),
                        rows = (census<X>::rows + ...), products = (census<X>::products + ...);
+  static constexpr bool repeats = !std::is_same_v<Op, tangent_op> && (census<X>::repeats && ...);
 };
 template <class Op, class A>
 struct census<row_node<Op, A>> {
-  static constexpr std::uint64_t type =
-      detail::type_number(static_cast<std::uint64_t>(opcode_of(Op::name)),
-                          dtype_of<typename row_node<Op, A>::value_type>, {census<A>::type});
+  static constexpr std::uint64_t type = detail::type_number(
+      static_cast<std::uint64_t>(code_of<Op>), dtype_of<typename row_node<Op, A>::value_type>, {census<A>::type});
   static constexpr int leaves = census<A>::leaves, scalars = census<A>::scalars + Op::arity - 1,
                        rows = census<A>::rows + 1, products = census<A>::products;
+  static constexpr bool repeats = census<A>::repeats;
 };
 
 namespace detail {
@@ -94,7 +97,7 @@ class sharing {
   constexpr sharing() {
     for (int i = 0; i < Leaves; ++i) leaf[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(i);
     for (int i = 0; i < Scalars; ++i) number[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(i);
-    if constexpr (census<X>::rows > 0) visit(std::type_identity<X>{}, false);
+    if constexpr (census<X>::rows > 0 && census<X>::repeats) visit(std::type_identity<X>{}, false);
   }
 
  private:
@@ -148,6 +151,10 @@ class sharing {
   }
 };
 
+/// Defined in expr/tangent.hpp: writes the tangent of A.
+template <class A, class B>
+struct tangent_writer;
+
 // The walk that writes the tape: operands before what uses them.
 template <class Sharing>
 struct flattener {
@@ -178,23 +185,27 @@ struct flattener {
   // A cast keeps its target even if it is a half type (it rounds there); everything else computes wider.
   template <class Op, class T>
   static constexpr dtype type_for() {
-    return Op::name == "cast" ? dtype_of<T> : compute_type(dtype_of<T>);
+    return code_of<Op> == code_of<cast_op> ? dtype_of<T> : compute_type(dtype_of<T>);
   }
   template <class Op, class... X>
   constexpr int visit(std::type_identity<node<Op, X...>>) {
     const std::array<int, sizeof...(X)> at{visit(std::type_identity<X>{})...};
-    instruction now{.code = opcode_of(Op::name), .type = type_for<Op, typename node<Op, X...>::value_type>()};
+    instruction now{.code = code_of<Op>, .type = type_for<Op, typename node<Op, X...>::value_type>()};
     now.a = static_cast<std::int16_t>(at[0]);
     if constexpr (sizeof...(X) > 1) now.b = static_cast<std::int16_t>(at[1]);
     if constexpr (sizeof...(X) > 2) now.c = static_cast<std::int16_t>(at[2]);
     // A half becomes a float at its load: no instruction.
-    if (Op::name == "cast" && compute_type(out[at[0]].type) == now.type) return at[0];
+    if (code_of<Op> == code_of<cast_op> && compute_type(out[at[0]].type) == now.type) return at[0];
     return out.push(now);
+  }
+  template <class A, class B>
+  constexpr int visit(std::type_identity<node<tangent_op, A, B>>) {
+    return tangent_writer<A, B>::write(*this);
   }
   template <class Op, class A>
   constexpr int visit(std::type_identity<row_node<Op, A>>) {
     const dtype type = compute_type(dtype_of<typename row_node<Op, A>::value_type>);
-    instruction now{.code = opcode_of(Op::name), .type = type};
+    instruction now{.code = code_of<Op>, .type = type};
     now.a = static_cast<std::int16_t>(visit(std::type_identity<A>{}));
     if constexpr (Op::arity > 1) now.b = static_cast<std::int16_t>(number(type));
     if constexpr (Op::arity > 2) now.c = static_cast<std::int16_t>(number(type));

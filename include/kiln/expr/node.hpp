@@ -6,11 +6,13 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
+#include <kiln/expr/methods.hpp>
 #include <kiln/ops/cast.hpp>
 #include <kiln/ops/op.hpp>
 
@@ -50,27 +52,30 @@ struct common_device {
 };
 }  // namespace detail
 
-/// The result of Op on one to three operands, not computed yet.
+/// The result of Op on one to three operands, not computed yet. An aggregate, made as `node<Op, A>{{}, a}` (the braces
+/// are its base): operands are made where they stay, and not moved once for each node around them.
 template <class Op, class... X>
 struct node;
 
 template <class Op, class A>
-struct node<Op, A> {
+struct node<Op, A> : expression_methods<node<Op, A>> {
   using operand = void;
   using value_type = element_t<Op::result(dtype_of<typename A::value_type>)>;
   using device_type = typename A::device_type;
   A a;
+  using expression_methods<node>::operator=;
 };
 template <class Op, class A, class B>
-struct node<Op, A, B> {
+struct node<Op, A, B> : expression_methods<node<Op, A, B>> {
   using operand = void;
   using value_type = element_t<Op::result(dtype_of<typename B::value_type>)>;
   using device_type = typename detail::common_device<typename A::device_type, typename B::device_type>::type;
   A a;
   B b;
+  using expression_methods<node>::operator=;
 };
 template <class Op, class A, class B, class C>
-struct node<Op, A, B, C> {
+struct node<Op, A, B, C> : expression_methods<node<Op, A, B, C>> {
   using operand = void;
   using value_type = element_t<Op::result(dtype_of<typename C::value_type>)>;
   using device_type = typename detail::common_device<
@@ -79,11 +84,12 @@ struct node<Op, A, B, C> {
   A a;
   B b;
   C c;
+  using expression_methods<node>::operator=;
 };
 
 /// A reduction or a row function over axes of its operand. `axes` has bit i set for axis i.
 template <class Op, class A>
-struct row_node {
+struct row_node : expression_methods<row_node<Op, A>> {
   using operand = void;
   using value_type = element_t<Op::result(dtype_of<typename A::value_type>)>;
   using device_type = typename A::device_type;
@@ -91,6 +97,7 @@ struct row_node {
   std::uint32_t axes = 0;
   bool keepdim = false;
   std::array<double, 2> numbers{};  ///< the op's further operands, Op::arity - 1 of them
+  using expression_methods<row_node>::operator=;
 };
 
 /// cast_op with its target in the type.
@@ -99,18 +106,75 @@ struct cast_to : cast_op {
   static constexpr dtype result(dtype) { return dtype_of<To>; }
 };
 
+template <Element To>
+inline constexpr opcode code_of<cast_to<To>> = code_of<cast_op>;
+
 namespace detail {
 
-template <Element To, Expression X>
-constexpr auto converted(X x) {
-  if constexpr (std::same_as<typename X::value_type, To>)
-    return x;
-  else
-    return node<cast_to<To>, X>{std::move(x)};
+/// A tensor that becomes an operand notes when that was, so that its expression can tell whether it was changed since.
+template <class X>
+constexpr void note_moment(X& x) {
+  if constexpr (requires { x.note_moment(); }) x.note_moment();
+}
+
+// By reference: each handle that is moved from on the way is looked at again when it ends.
+template <Element To, class X>
+  requires Expression<X>
+constexpr auto converted(X&& x) {
+  using E = std::remove_cvref_t<X>;
+  if constexpr (std::is_lvalue_reference_v<X>) {
+    return converted<To>(E(x));
+  } else {
+    note_moment(x);
+    if constexpr (std::same_as<typename E::value_type, To>)
+      return E(std::move(x));
+    else
+      return node<cast_to<To>, E>{{}, std::move(x)};
+  }
 }
 template <Element To, Number S>
 constexpr auto converted(S x) {
   return scalar<To>{static_cast<compute_t<To>>(x)};
+}
+
+/// An operand of Op in this place, as To; a number by the op's rule for numbers that To cannot hold.
+template <class Op, Element To, Expression X>
+constexpr auto operand_of(X&& x, int) {
+  return converted<To>(std::forward<X>(x));
+}
+template <class Op, Element To, Number S>
+constexpr auto operand_of(S x, [[maybe_unused]] int place) {
+  if constexpr (std::is_integral_v<To> && std::is_integral_v<S> && !std::same_as<To, bool> && !std::same_as<S, bool>) {
+    const number_rule rule = Op::numbers(place);
+    const To back = static_cast<To>(x);
+    const bool negative = x < S(0), fits = static_cast<S>(back) == x && (back < To(0)) == negative;
+    if (!fits && rule != number_rule::wraps) {
+      if (rule == (negative ? number_rule::lower : number_rule::upper))
+        return scalar<To>{negative ? std::numeric_limits<To>::min() : std::numeric_limits<To>::max()};
+      throw value_error(message(Op::name, ": ", x, " is no value of ", name(dtype_of<To>),
+                                ": cast<int64_t>() the tensor, or use a number that its type holds"));
+    }
+  }
+  // A half is compared with what the number is as a half.
+  if constexpr (is_floating(dtype_of<To>) && !std::same_as<To, compute_t<To>>)
+    if constexpr (Op::compares) return scalar<To>{static_cast<compute_t<To>>(static_cast<To>(x))};
+  return converted<To>(x);
+}
+
+template <class Op, Element C, class A>
+constexpr auto node_of(A&& a) {
+  return node<Op, decltype(operand_of<Op, C>(std::move(a), 0))>{{}, operand_of<Op, C>(std::move(a), 0)};
+}
+template <class Op, Element C, class A, class B>
+constexpr auto node_of(A&& a, B&& b) {
+  return node<Op, decltype(operand_of<Op, C>(std::move(a), 0)), decltype(operand_of<Op, C>(std::move(b), 1))>{
+      {}, operand_of<Op, C>(std::move(a), 0), operand_of<Op, C>(std::move(b), 1)};
+}
+template <class Op, Element T, class A, class B, class C>
+constexpr auto node_of(A&& a, B&& b, C&& c) {
+  return node<Op, decltype(operand_of<Op, T>(std::move(a), 0)), decltype(operand_of<Op, T>(std::move(b), 1)),
+              decltype(operand_of<Op, T>(std::move(c), 2))>{
+      {}, operand_of<Op, T>(std::move(a), 0), operand_of<Op, T>(std::move(b), 1), operand_of<Op, T>(std::move(c), 2)};
 }
 
 template <class X>
@@ -173,7 +237,10 @@ template <class Op, class... X>
   static_assert(Op::accepts(dtype_of<P>),
                 "kiln: this operation is not defined for the element type of its operands: cast<T>() them first");
   using C = element_t<Op::common(dtype_of<P>)>;
-  return node<Op, decltype(detail::converted<C>(std::move(x)))...>{detail::converted<C>(std::move(x))...};
+  if constexpr ((Number<X> || ...))
+    return detail::node_of<Op, C>(std::move(x)...);
+  else
+    return node<Op, decltype(detail::converted<C>(std::move(x)))...>{{}, detail::converted<C>(std::move(x))...};
 }
 
 /// x as T: floats round to nearest, a float becomes an integer by dropping its fraction, anything not 0 becomes true.
@@ -208,10 +275,10 @@ template <class C, class A, class B>
                                                                std::int64_t>>>,
       A, B>::type;
   auto condition = detail::as_condition(std::move(c));
-  auto left = detail::converted<T>(std::move(a));
-  auto right = detail::converted<T>(std::move(b));
-  return node<where_op, decltype(condition), decltype(left), decltype(right)>{std::move(condition), std::move(left),
-                                                                              std::move(right)};
+  auto left = detail::operand_of<where_op, T>(std::move(a), 1);
+  auto right = detail::operand_of<where_op, T>(std::move(b), 2);
+  return node<where_op, decltype(condition), decltype(left), decltype(right)>{
+      {}, std::move(condition), std::move(left), std::move(right)};
 }
 
 }  // namespace kiln

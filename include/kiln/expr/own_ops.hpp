@@ -11,15 +11,25 @@
 
 namespace kiln {
 
+/// The tangent of its first operand (expr/tangent.hpp).
+struct tangent_op;
+
 namespace detail {
 
-/// Whether the library's list has an op of this name.
+/// Whether the library's list has this op.
 template <class Op>
-inline constexpr bool listed = op_rules_table.index(opcode_of(Op::name)) >= 0;
+inline constexpr bool listed = op_rules_table.index(code_of<Op>) >= 0;
+
+/// An op that is taken for composite once it has been refused: clang++ goes on after a sentence, and would say some
+/// fifty times more that nobody computes the op.
+template <class Op>
+struct taken_for_composite : Op {
+  static constexpr bool composite = true;
+};
 
 template <class Op>
 constexpr bool check_own() {
-  static_assert(Op::composite,
+  static_assert(bool(Op::composite),
                 "kiln: an op of your own must be composite: set `composite = true` and write its value rule with "
                 "kiln's functions");
   return true;
@@ -50,7 +60,8 @@ template <class Op, class Below>
   requires(!listed<Op>)
 struct with_op<Op, Below> {
   static_assert(check_own<Op>());
-  using type = typename join_lists<Below, op_list<Op>>::type;
+  using type =
+      typename join_lists<Below, op_list<std::conditional_t<Op::composite, Op, taken_for_composite<Op>>>>::type;
 };
 template <class Op, class A>
 struct own_ops<row_node<Op, A>> {
@@ -65,6 +76,8 @@ struct own_ops<node<Op, A, B>> {
   using type =
       typename with_op<Op, typename join_lists<typename own_ops<A>::type, typename own_ops<B>::type>::type>::type;
 };
+template <class A, class B>
+struct own_ops<node<tangent_op, A, B>> : own_ops<A> {};
 template <class Op, class A, class B, class C>
 struct own_ops<node<Op, A, B, C>> {
   using below = typename join_lists<typename own_ops<A>::type, typename own_ops<B>::type>::type;
@@ -83,6 +96,9 @@ struct rules_with<op_list<Ops...>, op_list<>> {
 };
 
 }  // namespace detail
+
+template <class Op>
+inline constexpr opcode code_of<detail::taken_for_composite<Op>> = code_of<Op>;
 
 /// The rules that the tape of X is made with.
 template <class X>

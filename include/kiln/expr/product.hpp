@@ -3,7 +3,8 @@
 // while that is still in cache.
 #pragma once
 
-#include <concepts>
+#include <type_traits>
+#include <utility>
 
 #include <kiln/core/dims.hpp>
 #include <kiln/expr/node.hpp>
@@ -12,14 +13,16 @@ namespace kiln {
 
 /// A product of two tensors, not computed yet.
 template <class A, class B>
-struct product {
+struct product : expression_methods<product<A, B>> {
   using operand = void;
   using value_type = typename A::value_type;
   using device_type = typename detail::common_device<typename A::device_type, typename B::device_type>::type;
-  static_assert(std::same_as<value_type, typename B::value_type>,
+  static_assert(std::is_same_v<value_type, typename B::value_type>,
                 "kiln: matmul needs operands of one element type: cast<T>() one of them");
   A a;
   B b;
+  constexpr explicit product(A x, B y) : a(std::move(x)), b(std::move(y)) {}
+  using expression_methods<product>::operator=;
 };
 
 /// The sizes of a matrix product by NumPy's rules: a 1-D operand is a row on the left and a column on the right, and

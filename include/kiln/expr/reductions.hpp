@@ -18,9 +18,32 @@ namespace kiln {
 class axes {
  public:
   axes() = default;
-  axes(std::int64_t axis) : list_{axis}, all_(false) {}
-  axes(int axis) : axes(static_cast<std::int64_t>(axis)) {}
-  axes(std::initializer_list<std::int64_t> list) : list_(list), all_(false) {}
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  axes(I axis) : list_{axis}, all_(false) {}
+  // Not possible, each with a sentence on what to write.
+  template <std::same_as<bool> B>
+  axes(B) {
+    static_assert(detail::never<B>,
+                  "kiln: true or false is no axis. To keep reduced axes, name axes first: "
+                  "sum(x, 1, true), or sum(x, {}, true) for all");
+  }
+  template <Expression X>
+  axes(const X&) {
+    static_assert(detail::never<X>,
+                  "kiln: a tensor is no axis: the larger of two tensors is maximum(a, b), the smaller "
+                  "minimum(a, b)");
+  }
+  template <std::floating_point F>
+  axes(F) {
+    static_assert(detail::never<F>,
+                  "kiln: a number with a fraction is no axis: the larger of an element and a number is "
+                  "maximum(a, 0.5f), the smaller minimum(a, 0.5f)");
+  }
+  axes(std::initializer_list<detail::whole_number> list) : list_(list), all_(false) {}
+  /// A vector, array or span of axes.
+  template <detail::WholeNumbers R>
+  axes(const R& list) : list_(list), all_(false) {}
   /// Bit i set for axis i. Throws index_error for an axis out of range, value_error for one named twice.
   std::uint32_t mask(int rank, const char* where) const {
     if (all_) return (1u << rank) - 1;
@@ -45,17 +68,17 @@ auto over_axes(X x, const axes& which, bool keepdim, std::array<double, 2> numbe
   constexpr dtype common = Op::common(dtype_of<typename X::value_type>);
   const std::uint32_t mask = which.mask(shape_of(x).rank(), Op::name.data());
   auto operand = converted<element_t<common>>(std::move(x));
-  return row_node<Op, decltype(operand)>{std::move(operand), mask, keepdim, numbers};
+  return row_node<Op, decltype(operand)>{{}, std::move(operand), mask, keepdim, numbers};
 }
 
-/// Elements that one reduction folds.
+/// How many elements one reduction folds.
 template <Expression X>
-std::int64_t elements_along(const X& x, const axes& which, const char* where) {
+double elements_along(const X& x, const axes& which, const char* where) {
   const dims sizes = shape_of(x);
   const std::uint32_t mask = which.mask(sizes.rank(), where);
-  std::int64_t n = 1;
+  double n = 1;  // beside an axis of size 0, others may have any size
   for (int i = 0; i < sizes.rank(); ++i)
-    if (mask >> i & 1) n *= sizes[i];
+    if (mask >> i & 1) n *= static_cast<double>(sizes[i]);
   return n;
 }
 
@@ -66,6 +89,43 @@ auto as_floating(X x) {
 }
 
 }  // namespace detail
+
+namespace detail {
+template <class S>
+int not_a_list() {
+  static_assert(
+      never<S>,
+      "kiln: a list of numbers is no tensor yet: write sum(Tensor<float>{1, 2}), or tensor(values) of a vector; "
+      "the larger of two tensors is maximum(a, b), the smaller minimum(a, b)");
+  return 0;
+}
+}  // namespace detail
+
+/// Not possible: a list in braces has no element type yet. So of prod, mean, max and min.
+template <class S>
+int sum(std::initializer_list<S>, const axes& = {}, bool = false) {
+  return detail::not_a_list<S>();
+}
+/// Not possible, as sum({...}).
+template <class S>
+int prod(std::initializer_list<S>, const axes& = {}, bool = false) {
+  return detail::not_a_list<S>();
+}
+/// Not possible, as sum({...}).
+template <class S>
+int mean(std::initializer_list<S>, const axes& = {}, bool = false) {
+  return detail::not_a_list<S>();
+}
+/// Not possible, as sum({...}).
+template <class S>
+int max(std::initializer_list<S>, const axes& = {}, bool = false) {
+  return detail::not_a_list<S>();
+}
+/// Not possible, as sum({...}).
+template <class S>
+int min(std::initializer_list<S>, const axes& = {}, bool = false) {
+  return detail::not_a_list<S>();
+}
 
 /// Sum; integers and bool as int64. The sum of nothing is 0. Floats are added in short runs that are joined in double.
 template <Expression X>
@@ -105,23 +165,27 @@ auto count_nonzero(X x, axes over = {}, bool keepdim = false) {
 /// Arithmetic mean; integers as float32. The mean of nothing is nan.
 template <Expression X>
 auto mean(X x, axes over = {}, bool keepdim = false) {
-  const double n = static_cast<double>(detail::elements_along(x, over, "mean"));
-  return sum(detail::as_floating(std::move(x)), over, keepdim) * (1 / n);
+  const double n = detail::elements_along(x, over, "mean");
+  return sum(detail::as_floating(std::move(x)), over, keepdim) / n;
 }
 /// Variance, with n - correction in the denominator (1: the unbiased estimate). Two passes over each row.
 template <Expression X>
 auto var(X x, axes over = {}, bool keepdim = false, double correction = 1) {
-  const double n = static_cast<double>(detail::elements_along(x, over, "var"));
-  return detail::over_axes<squared_deviation_op>(std::move(x), over, keepdim, {1 / n, 0}) /
-         std::max(n - correction, 0.0);
+  const double n = detail::elements_along(x, over, "var");
+  return detail::over_axes<squared_deviation_op>(std::move(x), over, keepdim, {n, 0}) / std::max(n - correction, 0.0);
 }
 /// Standard deviation: the square root of var. Where it is 0, its gradient is taken to be 0, as in PyTorch.
 template <Expression X>
 auto std(X x, axes over = {}, bool keepdim = false, double correction = 1) {
-  return apply<root_op>(var(std::move(x), over, keepdim, correction));
+  const double n = detail::elements_along(x, over, "std");
+  return detail::over_axes<standard_deviation_op>(std::move(x), over, keepdim, {n, std::max(n - correction, 0.0)});
 }
-/// log(sum(exp(x))) without overflow; -inf for nothing but -inf. Throws value_error, when evaluated, if there are no
-/// elements.
+/// The same as std, by a name that `using namespace kiln` does not make ambiguous with the namespace std.
+template <Expression X>
+auto stddev(X x, axes over = {}, bool keepdim = false, double correction = 1) {
+  return kiln::std(std::move(x), over, keepdim, correction);
+}
+/// log(sum(exp(x))) without overflow; -inf for nothing but -inf, and for nothing.
 template <Expression X>
 auto logsumexp(X x, axes over = {}, bool keepdim = false) {
   return detail::over_axes<logsumexp_op>(std::move(x), over, keepdim);
@@ -145,14 +209,14 @@ auto log_softmax(X x, axes over = -1) {
 /// (x - mean) / sqrt(variance + eps) along the axes; multiply and add to scale and shift (Ba et al. 2016).
 template <Expression X>
 auto layer_norm(X x, axes over = -1, double eps = 1e-5) {
-  const double n = static_cast<double>(detail::elements_along(x, over, "layer_norm"));
-  return detail::over_axes<layer_norm_op>(std::move(x), over, true, {1 / n, eps});
+  const double n = detail::elements_along(x, over, "layer_norm");
+  return detail::over_axes<layer_norm_op>(std::move(x), over, true, {n, eps});
 }
 /// x / sqrt(mean(x * x) + eps) along the axes (Zhang and Sennrich 2019).
 template <Expression X>
 auto rms_norm(X x, axes over = -1, double eps = 1e-6) {
-  const double n = static_cast<double>(detail::elements_along(x, over, "rms_norm"));
-  return detail::over_axes<rms_norm_op>(std::move(x), over, true, {1 / n, eps});
+  const double n = detail::elements_along(x, over, "rms_norm");
+  return detail::over_axes<rms_norm_op>(std::move(x), over, true, {n, eps});
 }
 
 }  // namespace kiln

@@ -3,6 +3,9 @@
 // differs from, what differentiating the value rule gives (the conventions at kinks are PyTorch's).
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include <kiln/ops/arithmetic.hpp>
 #include <kiln/ops/exponential.hpp>
 #include <kiln/ops/hyperbolic.hpp>
@@ -11,16 +14,36 @@
 
 namespace kiln {
 
+namespace detail {
+/// A number as an integer, without its fraction; what no integer holds becomes the nearest one. Throws value_error for
+/// a nan.
+constexpr std::int64_t without_fraction(double value, const char* where) {
+  if (value != value)
+    throw value_error(message(where, ": nan is no integer: use a number, or cast<float>() the operand"));
+  constexpr double edge = 0x1p63;
+  return value >= edge    ? std::numeric_limits<std::int64_t>::max()
+         : value <= -edge ? std::numeric_limits<std::int64_t>::min()
+                          : static_cast<std::int64_t>(value);
+}
+}  // namespace detail
+
 /// A composite op of one operand and up to two numbers (p, q): its value rule is written out on the tape.
 template <int Arity>
 struct activation : floating<Arity> {
   static constexpr bool composite = true;
 };
 
+/// The same, of those that keep integers.
+template <int Arity>
+struct limiter : arithmetic<Arity> {
+  static constexpr bool composite = true;
+  static constexpr bool accepts(dtype d) { return d != dtype::boolean; }
+};
+
 struct relu_op : arithmetic<1> {
   static constexpr std::string_view name = "relu";
   static constexpr bool composite = true;
-  static constexpr auto value(auto x) { return where(x <= 0, 0, x); }
+  static constexpr auto value(auto x) { return where(x < 0, 0, x); }
   static constexpr auto adjoint(auto g, auto y, auto) { return where(y <= 0, 0, g); }
 };
 /// max(x, 0); nan stays nan. Its gradient at 0 is 0.
@@ -41,9 +64,20 @@ constexpr auto silu(X x) {
 
 struct gelu_op : activation<1> {
   static constexpr std::string_view name = "gelu";
-  static constexpr auto value(auto x) { return 0.5 * x * (1 + erf(x * 0.70710678118654752440)); }
+  // Not through 1 + erf, of which far below 0 no digit is left. There erfc multiplies what its argument z = -x /
+  // sqrt(2) was rounded off by 2z, too; what is left of x after z sqrt(2), in two parts, says how much that was.
+  static constexpr auto value(auto x) {
+    const bool twice = in_double(x);
+    const auto below = minimum(maximum(x, -40), 0), z = below * -0.70710678118654752440;
+    const auto rest = below + z * (twice ? 0x1.6a09e667f3bcdp+0 : 0x1.6a09e6p+0) +
+                      z * (twice ? -0x1.bdd3413b26456p-54 : 0x1.9fcef4p-26);
+    return 0.5 * x * erfc(x * -0.70710678118654752440) * (1 + 1.41421356237309504880 * z * rest);
+  }
+  static constexpr auto adjoint(auto g, auto, auto x) {
+    return g * (0.5 * erfc(x * -0.70710678118654752440) + x * (0.39894228040143267794 * exp(-0.5 * (x * x))));
+  }
 };
-/// x * Phi(x) with the normal distribution function Phi, through erf (Hendrycks and Gimpel 2016).
+/// x * Phi(x) with the normal distribution function Phi (Hendrycks and Gimpel 2016).
 template <Operand X>
 constexpr auto gelu(X x) {
   return apply<gelu_op>(std::move(x));
@@ -51,8 +85,15 @@ constexpr auto gelu(X x) {
 
 struct gelu_tanh_op : activation<1> {
   static constexpr std::string_view name = "gelu_tanh";
-  static constexpr auto value(auto x) {
-    return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * (x * x * x))));
+  // (1 + tanh(u)) / 2 is sigmoid(2u), which keeps its digits far below 0.
+  static constexpr auto share(auto x) { return sigmoid(1.59576912160573071176 * (x + 0.044715 * (x * x * x))); }
+  static constexpr auto value(auto x) { return x * share(x); }
+  // Beyond 30 the share is 0 or 1 and does not change, while the cube may be infinite.
+  static constexpr auto adjoint(auto g, auto, auto x) {
+    const auto near = minimum(maximum(x, -30), 30);
+    const auto s = share(near);
+    return g * (s + near * (s * (1 - s)) *
+                        (1.59576912160573071176 + 3 * 0.044715 * 1.59576912160573071176 * (near * near)));
   }
 };
 /// The tanh approximation of gelu (Hendrycks and Gimpel 2016), PyTorch's approximate='tanh'.
@@ -63,7 +104,25 @@ constexpr auto gelu_tanh(X x) {
 
 struct mish_op : activation<1> {
   static constexpr std::string_view name = "mish";
-  static constexpr auto value(auto x) { return x * tanh(maximum(x, 0) + log1p(exp(-abs(x)))); }
+  // tanh(log(1 + exp(x))) is u / (u + v) with u = exp(x) (exp(x) + 2) and v = 2; above 0, both by exp(2x).
+  template <class V>
+  struct quotient {
+    V u, v;
+  };
+  static constexpr auto quotient_at(auto x) {
+    const auto e = exp(-abs(x));
+    return quotient<decltype(x)>{where(x < 0, e * (e + 2), 1 + 2 * e), where(x < 0, 2, 2 * (e * e))};
+  }
+  static constexpr auto value(auto x) {
+    const auto q = quotient_at(x);
+    return x * (q.u / (q.u + q.v));
+  }
+  // The second term is 0 where x is beyond what exp(-|x|) leaves anything of.
+  static constexpr auto adjoint(auto g, auto, auto x) {
+    const auto q = quotient_at(x);
+    const auto r = 1 / (q.u + q.v), near = minimum(maximum(x, -1000), 1000);
+    return g * (q.u * r + near * (q.v * r) * ((q.u + q.u + q.v) * r) * sigmoid(x));
+  }
 };
 /// x * tanh(softplus(x)) (Misra 2019).
 template <Operand X>
@@ -74,6 +133,10 @@ constexpr auto mish(X x) {
 struct softsign_op : activation<1> {
   static constexpr std::string_view name = "softsign";
   static constexpr auto value(auto x) { return x / (1 + abs(x)); }
+  static constexpr auto adjoint(auto g, auto, auto x) {
+    const auto r = reciprocal(1 + abs(x));
+    return g * (r * r);
+  }
 };
 /// x / (1 + |x|).
 template <Operand X>
@@ -102,9 +165,9 @@ constexpr auto tanhshrink(X x) {
   return apply<tanhshrink_op>(std::move(x));
 }
 
-struct relu6_op : activation<1> {
+struct relu6_op : limiter<1> {
   static constexpr std::string_view name = "relu6";
-  static constexpr auto value(auto x) { return minimum(maximum(x, 0), 6); }
+  static constexpr auto value(auto x) { return where(x < 0, 0, minimum(x, 6)); }
   static constexpr auto adjoint(auto g, auto y, auto) { return where(logical_or(y <= 0, y >= 6), 0, g); }
 };
 /// x limited to [0, 6].
@@ -138,10 +201,10 @@ constexpr auto hardswish(X x) {
 struct selu_op : activation<1> {
   static constexpr std::string_view name = "selu";
   static constexpr auto value(auto x) {
-    return 1.0507009873554804934193349852946 * where(x > 0, x, 1.6732632423543772848170429916717 * expm1(x));
+    return 1.0507009873554804934193349852946 * where(x <= 0, 1.6732632423543772848170429916717 * expm1(x), x);
   }
-  static constexpr auto adjoint(auto g, auto y, auto x) {
-    return g * where(x > 0, 1.0507009873554804934193349852946, y + 1.7580993408473768599402175208123);
+  static constexpr auto adjoint(auto g, auto, auto x) {
+    return g * where(x <= 0, 1.7580993408473768599402175208123 * exp(x), 1.0507009873554804934193349852946);
   }
 };
 /// Self-normalising exponential unit (Klambauer et al. 2017).
@@ -162,7 +225,10 @@ constexpr auto leaky_relu(X x, double slope = 0.01) {
 
 struct elu_op : activation<2> {
   static constexpr std::string_view name = "elu";
-  static constexpr auto value(auto x, auto p) { return where(x > 0, x, p * expm1(x)); }
+  static constexpr auto value(auto x, auto p) { return where(x <= 0, p * expm1(x), x); }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p) {
+    return adjoints{where(x <= 0, g * (p * exp(x)), g), no_gradient{}};
+  }
 };
 /// x above 0, alpha * (exp(x) - 1) below.
 template <Operand X>
@@ -172,7 +238,10 @@ constexpr auto elu(X x, double alpha = 1) {
 
 struct celu_op : activation<2> {
   static constexpr std::string_view name = "celu";
-  static constexpr auto value(auto x, auto p) { return where(x > 0, x, p * expm1(x / p)); }
+  static constexpr auto value(auto x, auto p) { return where(x <= 0, p * expm1(x / p), x); }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p) {
+    return adjoints{where(x <= 0, g * exp(x / p), g), no_gradient{}};
+  }
 };
 /// x above 0, alpha * (exp(x / alpha) - 1) below.
 template <Operand X>
@@ -183,6 +252,9 @@ constexpr auto celu(X x, double alpha = 1) {
 struct softshrink_op : activation<2> {
   static constexpr std::string_view name = "softshrink";
   static constexpr auto value(auto x, auto p) { return where(x > p, x - p, where(x < -p, x + p, 0 * x)); }
+  static constexpr auto adjoint(auto g, auto, auto x, auto p) {
+    return adjoints{where(abs(x) <= p, 0, g), no_gradient{}};
+  }
 };
 /// x moved towards 0 by lambda; 0 within lambda of it.
 template <Operand X>
@@ -215,30 +287,40 @@ constexpr auto softplus(X x, double beta = 1, double limit = 20) {
   return apply<softplus_op>(std::move(x), beta, limit);
 }
 
-struct hardtanh_op : activation<3> {
+struct hardtanh_op : limiter<3> {
   static constexpr std::string_view name = "hardtanh";
+  static constexpr number_rule numbers(int place) { return place == 1 ? number_rule::lower : number_rule::upper; }
   static constexpr auto value(auto x, auto p, auto q) { return minimum(maximum(x, p), q); }
   static constexpr auto adjoint(auto g, auto, auto x, auto p, auto q) {
     return adjoints{where(logical_or(x <= p, x >= q), 0, g), no_gradient{}, no_gradient{}};
   }
 };
-/// x limited to [low, high]; no gradient at the limits.
+/// x limited to [low, high]; no gradient at the limits. Beside integers the limits lose their fractions.
 template <Operand X>
 constexpr auto hardtanh(X x, double low = -1, double high = 1) {
-  return apply<hardtanh_op>(std::move(x), low, high);
+  if constexpr (IntegerOperand<X>)
+    return apply<hardtanh_op>(std::move(x), detail::without_fraction(low, "hardtanh"),
+                              detail::without_fraction(high, "hardtanh"));
+  else
+    return apply<hardtanh_op>(std::move(x), low, high);
 }
 
-struct threshold_op : activation<3> {
+struct threshold_op : limiter<3> {
   static constexpr std::string_view name = "threshold";
+  static constexpr number_rule numbers(int place) { return place == 1 ? number_rule::upper : number_rule::refused; }
   static constexpr auto value(auto x, auto p, auto q) { return where(x <= p, q, x); }
   static constexpr auto adjoint(auto g, auto, auto x, auto p, auto) {
     return adjoints{where(x <= p, 0, g), no_gradient{}, no_gradient{}};
   }
 };
-/// x where it is above the limit, else the replacement.
+/// x where it is above the limit, else the replacement; beside integers both lose their fractions.
 template <Operand X>
 constexpr auto threshold(X x, double limit, double replacement) {
-  return apply<threshold_op>(std::move(x), limit, replacement);
+  if constexpr (IntegerOperand<X>)
+    return apply<threshold_op>(std::move(x), detail::without_fraction(limit, "threshold"),
+                               detail::without_fraction(replacement, "threshold"));
+  else
+    return apply<threshold_op>(std::move(x), limit, replacement);
 }
 
 }  // namespace kiln

@@ -42,7 +42,7 @@ using all_ops = op_list<
     hardsigmoid_op, hardswish_op, selu_op, leaky_relu_op, elu_op, celu_op, softshrink_op, hardshrink_op,
     softplus_op, hardtanh_op, threshold_op,
     sum_op, prod_op, max_op, min_op, any_op, all_op,
-    softmax_op, log_softmax_op, logsumexp_op, squared_deviation_op, layer_norm_op, rms_norm_op>;
+    softmax_op, log_softmax_op, logsumexp_op, squared_deviation_op, standard_deviation_op, layer_norm_op, rms_norm_op>;
 // clang-format on
 
 /// The rules of all ops, for passes over tapes.

@@ -30,11 +30,10 @@ struct mul_op : arithmetic<2> {
 };
 struct div_op : floating<2> {
   static constexpr std::string_view name = "div", infix = "/";
+  static constexpr bool lengthy = false;
   static constexpr auto value(auto a, auto b) { return a / b; }
-  static constexpr auto adjoint(auto g, auto y, auto, auto b) {
-    const auto q = g / b;
-    return adjoints{q, -(q * y)};
-  }
+  // Not -(g / b * y): g / b overflows for b near 0, where y may be small.
+  static constexpr auto adjoint(auto g, auto y, auto, auto b) { return adjoints{g / b, -(g * (y / b))}; }
 };
 struct neg_op : arithmetic<1> {
   static constexpr std::string_view name = "neg", infix = "-";
@@ -81,6 +80,7 @@ struct square_op : arithmetic<1> {
 };
 struct sqrt_op : floating<1> {
   static constexpr std::string_view name = "sqrt";
+  static constexpr bool lengthy = false;
   static constexpr auto value(auto x) { return sqrt(x); }
   static constexpr auto adjoint(auto g, auto y, auto) { return g / (2 * y); }
 };
@@ -98,6 +98,7 @@ struct rsqrt_op : floating<1> {
 };
 struct reciprocal_op : floating<1> {
   static constexpr std::string_view name = "reciprocal";
+  static constexpr bool lengthy = false;
   static constexpr auto value(auto x) { return reciprocal(x); }
   static constexpr auto adjoint(auto g, auto y, auto) { return -(g * (y * y)); }
 };
@@ -107,8 +108,10 @@ struct abs_op : arithmetic<1> {
   static constexpr auto value(auto x) { return abs(x); }
   static constexpr auto adjoint(auto g, auto, auto x) { return g * sign(x); }
 };
-struct pow_op : floating<2> {
+struct pow_op : arithmetic<2> {
   static constexpr std::string_view name = "pow";
+  static constexpr bool dear = true;
+  static constexpr bool accepts(dtype d) { return d != dtype::boolean; }
   static constexpr auto value(auto a, auto b) { return pow(a, b); }
   // At a = 0 and b = 0 the plain formulas give 0 * inf; the limits are 0.
   static constexpr auto adjoint(auto g, auto y, auto a, auto b) {
@@ -130,7 +133,14 @@ struct remainder_op : arithmetic<2> {
   static constexpr std::string_view name = "remainder";
   static constexpr bool accepts(dtype d) { return d != dtype::boolean; }
   static constexpr auto value(auto a, auto b) { return remainder(a, b); }
-  static constexpr auto adjoint(auto g, auto, auto a, auto b) { return adjoints{g, -(g * floor(a / b))}; }
+  // The quotient that belongs to the remainder y: floor(a / b) is another one where a / b was rounded to an integer.
+  // By infinity it is 0 or -1, and by 0 infinite.
+  static constexpr auto adjoint(auto g, auto y, auto a, auto b) {
+    const auto zero = constant_like(a, 0), whole = a - y;
+    const auto by_infinity = where(y == a, zero, where(y == b, -1, y));
+    const auto quotient = where(isinf(b), by_infinity, round(where(isfinite(whole), whole / b, a / b - y / b)));
+    return adjoints{g, -(g * where(b == 0, a / b, quotient))};
+  }
 };
 
 /// x * x.
@@ -158,10 +168,15 @@ template <Operand X>
 constexpr auto abs(X x) {
   return apply<abs_op>(std::move(x));
 }
-/// a to the power b, as std::pow; integers are converted to float32 first.
+/// a to the power b, as std::pow. Integers stay integers and wrap around; a negative power of one is 0, but of 1 and
+/// -1. Throws value_error for integers to the power of a negative number.
 template <class A, class B>
   requires Operands<A, B>
 constexpr auto pow(A a, B b) {
+  if constexpr (IntegerOperand<A> && std::is_integral_v<B>)
+    if (b < B(0))
+      throw value_error(
+          message("pow: integers to the power of ", b, ", which would all be fractions: cast<float>() them first"));
   return apply<pow_op>(std::move(a), std::move(b));
 }
 /// sqrt(a*a + b*b) without undue overflow.

@@ -33,8 +33,9 @@ struct softmax_op : row_function<1> {
 struct log_softmax_op : row_function<1> {
   static constexpr std::string_view name = "log_softmax";
   static constexpr auto value(auto x) {
-    const auto m = row_max(x);
-    return x - (m + log(row_sum(exp(x - m))));
+    // Not x - logsumexp(x): a large maximum would swallow the logarithm.
+    const auto d = x - row_max(x);
+    return d - log(row_sum(exp(d)));
   }
   static constexpr auto adjoint(auto g, auto y, auto) { return g - exp(y) * row_sum(g); }
 };
@@ -50,26 +51,57 @@ struct logsumexp_op : row_reduction<1> {
     return where(y == -std::numeric_limits<double>::infinity(), 0, g * exp(x - y));
   }
 };
-/// Sum of squared distances from the row's mean; `r` is 1 / (elements in the row). Two passes: exact where one is not.
+/// Distances from the mean of a row of n elements. The mean has been rounded, so their average is not quite 0: taken
+/// off, it leaves nothing of a row of equal elements (T. Chan, G. Golub and R. LeVeque 1983).
+struct distances {
+  symbol from_mean, average, squares;  ///< x - mean; what is left of their average; the sum of their squares
+  constexpr distances(symbol x, symbol n, symbol scale = {}) {
+    from_mean = scale.on ? (x - row_sum(x) / n) * scale : x - row_sum(x) / n;
+    const symbol rest = row_sum(from_mean);
+    average = rest / n;
+    squares = maximum(row_sum(from_mean * from_mean) - rest * average, 0);
+  }
+};
+/// Sum of squared distances from the row's mean; `n` is the number of elements in the row. Two passes: exact where one
+/// is not.
 struct squared_deviation_op : row_reduction<2> {
   static constexpr std::string_view name = "squared_deviation";
-  static constexpr auto value(auto x, auto r) {
-    const auto d = x - row_sum(x) * r;
-    return row_sum(d * d);
+  static constexpr auto value(auto x, auto n) { return distances(x, n).squares; }
+  static constexpr auto adjoint(auto g, auto, auto x, auto n) {
+    return adjoints{(2 * g) * (x - row_sum(x) / n), no_gradient{}};
+  }
+};
+/// sqrt(sum of squared distances from the mean / divisor).
+struct standard_deviation_op : row_reduction<3> {
+  static constexpr std::string_view name = "standard_deviation";
+  // Squares of what is very large or small would over- or underflow: a power of two is taken out first.
+  static constexpr auto value(auto x, auto n, auto divisor) {
+    const bool twice = in_double(x);
+    const auto size = row_max(abs(x));
+    const auto scale = where(size > (twice ? 0x1p480 : 0x1p48), twice ? 0x1p-750 : 0x1p-80,
+                             where(size < (twice ? 0x1p-400 : 0x1p-36), twice ? 0x1p600 : 0x1p92, constant_like(x, 1)));
+    return sqrt(distances(x, n, scale).squares / divisor) / scale;
+  }
+  static constexpr auto adjoint(auto g, auto y, auto x, auto n, auto divisor) {
+    return adjoints{where(y == 0, 0, g / (y * divisor)) * (x - row_sum(x) / n), no_gradient{}, no_gradient{}};
   }
 };
 /// (x - mean) / sqrt(variance + eps).
 struct layer_norm_op : row_function<3> {
   static constexpr std::string_view name = "layer_norm";
-  static constexpr auto value(auto x, auto r, auto eps) {
-    const auto d = x - row_sum(x) * r;
-    return d * rsqrt(row_sum(d * d) * r + eps);
+  static constexpr auto value(auto x, auto n, auto eps) {
+    const distances d(x, n);
+    return (d.from_mean - d.average) * rsqrt(d.squares / n + eps);
+  }
+  static constexpr auto adjoint(auto g, auto y, auto x, auto n, auto eps) {
+    const auto inverse = rsqrt(distances(x, n).squares / n + eps);
+    return adjoints{inverse * (g - row_sum(g) / n - y * (row_sum(g * y) / n)), no_gradient{}, no_gradient{}};
   }
 };
 /// x / sqrt(mean of squares + eps).
 struct rms_norm_op : row_function<3> {
   static constexpr std::string_view name = "rms_norm";
-  static constexpr auto value(auto x, auto r, auto eps) { return x * rsqrt(row_sum(x * x) * r + eps); }
+  static constexpr auto value(auto x, auto n, auto eps) { return x * rsqrt(row_sum(x * x) / n + eps); }
 };
 
 }  // namespace kiln

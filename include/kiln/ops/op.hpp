@@ -5,20 +5,24 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <kiln/core/dtype.hpp>
+#include <kiln/core/error.hpp>
 #include <kiln/tape/symbol.hpp>
 
 namespace kiln {
 
-/// A tensor, a lazy expression or a symbol: something ops can be applied to.
+/// A tensor, a lazy expression, a symbol, or a plain float or double: something ops can be applied to. (What they do to
+/// plain numbers stands in device/cpu/plain.hpp.)
 template <class X>
 concept Operand = requires {
   typename std::remove_cvref_t<X>::operand;
-};
+}
+|| std::same_as<std::remove_cvref_t<X>, float> || std::same_as<std::remove_cvref_t<X>, double>;
 
 /// Operands and numbers, at least one of them an operand.
 template <class... X>
@@ -29,6 +33,29 @@ template <class Op, class... X>
 constexpr auto apply(X... x) {
   return apply_op(op_tag<Op>{}, std::move(x)...);
 }
+
+/// Operands of which the type is known to be an integer one: tensors and expressions.
+template <class X>
+concept IntegerOperand = Operand<X> && requires {
+  requires std::is_integral_v<typename X::value_type>;
+};
+
+/// Whether a rule's value is computed in double, where a rule needs to know.
+constexpr bool in_double(symbol x) {
+  return compute_type(x.type()) == dtype::float64;
+}
+template <class V>
+constexpr bool in_double(V) {
+  return std::same_as<typename V::value_type, double>;
+}
+
+/// What becomes of an integer beside tensors of an integer type that cannot hold it.
+enum class number_rule : std::uint8_t {
+  wraps,    ///< as sums and products of the type do
+  refused,  ///< comparisons, and what hands numbers on: the answer would be wrong
+  lower,    ///< a lower limit: below the type it limits nothing and becomes the least value; above it is refused
+  upper,    ///< an upper limit, likewise
+};
 
 /// Values of an integer type or bool, and truth values, where a rule needs to know.
 template <class V>
@@ -55,9 +82,12 @@ struct elementwise {
   static constexpr int arity = Arity;
   static constexpr bool composite = false, reduces = false;
   static constexpr bool dear = false;            ///< costs more than keeping its value in cache does
+  static constexpr bool lengthy = false;         ///< dozens of instructions: where many stand, they are called
   static constexpr std::string_view infix = {};  ///< the symbol of an operator, if the op is written as one
   static constexpr bool accepts(dtype) { return true; }
   static constexpr dtype common(dtype d) { return d; }
+  static constexpr bool compares = false;                                   ///< operands with each other
+  static constexpr number_rule numbers(int) { return number_rule::wraps; }  ///< of the operand in this place
 };
 /// Keeps the type: + - *, minimum, abs.
 template <int Arity>
@@ -67,7 +97,7 @@ struct arithmetic : elementwise<Arity> {
 /// Integers become float32 first: /, exp, sqrt.
 template <int Arity>
 struct floating : elementwise<Arity> {
-  static constexpr bool dear = true;
+  static constexpr bool dear = true, lengthy = true;
   static constexpr dtype common(dtype d) { return is_floating(d) ? d : dtype::float32; }
   static constexpr dtype result(dtype d) { return d; }
 };
@@ -75,6 +105,8 @@ struct floating : elementwise<Arity> {
 template <int Arity>
 struct comparison : elementwise<Arity> {
   static constexpr dtype result(dtype) { return dtype::boolean; }
+  static constexpr bool compares = true;
+  static constexpr number_rule numbers(int) { return number_rule::refused; }
 };
 /// Operands count as true where they are not zero; gives bool.
 template <int Arity>

@@ -18,7 +18,7 @@ namespace kiln {
 /// A reduction: `combine` folds two partial results, `identity<T>()` is what folding nothing gives.
 struct reduction_kind {
   static constexpr int arity = 1;
-  static constexpr bool composite = false, reduces = true, dear = false;
+  static constexpr bool composite = false, reduces = true, dear = false, lengthy = false;
   static constexpr bool has_identity = true;  ///< false: reducing zero elements is an error
   static constexpr std::string_view infix = {};
   static constexpr bool accepts(dtype) { return true; }
@@ -56,18 +56,21 @@ struct prod_op : reduction_kind {
   }
   static constexpr auto combine(auto a, auto b) { return a * b; }
   static constexpr auto fold(auto v) { return reduce_mul(v); }
-  // The product of the others: y / x, but at the only zero of a row the product of the rest, and 0 beside one.
+  // The product of the others: y / x, but at the only zero of a row the product of the rest. Beside a zero it is 0,
+  // unless something infinite or nan is among the others, too.
   static constexpr auto adjoint(auto g, auto y, auto x) {
-    const auto zero = x == 0;
-    const auto zeros = row_sum(where(zero, 1 + 0 * y, 0 * y));
-    const auto rest = apply<prod_op>(where(zero, 1, x));
-    return g * where(zero, where(zeros == 1, rest, 0), where(zeros == 0, rest / x, 0));
+    const auto none = constant_like(x, 0), one = constant_like(x, 1);
+    const auto zero = x == 0, usual = isfinite(x);
+    const auto zeros = row_sum(where(zero, one, none)), unusual = row_sum(where(usual, none, one));
+    const auto rest = apply<prod_op>(where(zero, one, x));
+    const auto beside_zero = where(unusual == where(usual, none, one), none, std::numeric_limits<double>::quiet_NaN());
+    return g * where(zeros == 0, y / x, where(logical_and(zero, zeros == 1), rest, beside_zero));
   }
 };
 
 // Equal extreme values share the gradient evenly, as PyTorch's amax and amin have it.
 constexpr auto shared_among_equal(auto g, auto y, auto x) {
-  const auto hit = where(x == y, 1 + 0 * g, 0 * g);
+  const auto hit = where(x == y, constant_like(x, 1), constant_like(x, 0));
   return g * (hit / row_sum(hit));
 }
 
@@ -85,8 +88,12 @@ struct max_op : reduction_kind {
   static constexpr auto fold(auto v) { return reduce_max(v); }
   static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
 };
+/// Of an empty row it is -inf: what uses it here knows better.
 constexpr symbol row_max(symbol x) {
-  return apply<max_op>(x);
+  return {x.on, x.on->push({.code = opcode_of(max_op::name),
+                            .type = x.type(),
+                            .a = static_cast<std::int16_t>(x.id),
+                            .slot = folds_nothing})};
 }
 
 struct min_op : reduction_kind {

@@ -11,12 +11,14 @@ namespace kiln {
 
 struct minimum_op : arithmetic<2> {
   static constexpr std::string_view name = "minimum";
+  static constexpr number_rule numbers(int) { return number_rule::upper; }
   static constexpr auto value(auto a, auto b) { return minimum(a, b); }
   static constexpr auto adjoint(auto g, auto, auto a, auto b) {
-    return adjoints{where(a == b, 0.5 * g, where(a < b, g, 0)), where(a == b, 0.5 * g, where(a < b, 0, g))};
+    const auto half = 0.5 * g;
+    return adjoints{where(a > b, 0, where(a == b, half, g)), where(a < b, 0, where(a == b, half, g))};
   }
 };
-/// The smaller of a and b; nan if either is. Equal values share the gradient.
+/// The smaller of a and b; nan if either is. Equal values share the gradient; beside a nan, both get all of it.
 template <class A, class B>
   requires Operands<A, B>
 constexpr auto minimum(A a, B b) {
@@ -25,12 +27,14 @@ constexpr auto minimum(A a, B b) {
 
 struct maximum_op : arithmetic<2> {
   static constexpr std::string_view name = "maximum";
+  static constexpr number_rule numbers(int) { return number_rule::lower; }
   static constexpr auto value(auto a, auto b) { return maximum(a, b); }
   static constexpr auto adjoint(auto g, auto, auto a, auto b) {
-    return adjoints{where(a == b, 0.5 * g, where(a > b, g, 0)), where(a == b, 0.5 * g, where(a > b, 0, g))};
+    const auto half = 0.5 * g;
+    return adjoints{where(a < b, 0, where(a == b, half, g)), where(a > b, 0, where(a == b, half, g))};
   }
 };
-/// The larger of a and b; nan if either is. Equal values share the gradient.
+/// The larger of a and b; nan if either is. Equal values share the gradient; beside a nan, both get all of it.
 template <class A, class B>
   requires Operands<A, B>
 constexpr auto maximum(A a, B b) {
@@ -40,13 +44,25 @@ constexpr auto maximum(A a, B b) {
 struct clamp_op : arithmetic<3> {
   static constexpr std::string_view name = "clamp";
   static constexpr bool composite = true;
+  static constexpr number_rule numbers(int place) {
+    return place == 0 ? number_rule::refused : place == 1 ? number_rule::lower : number_rule::upper;
+  }
   static constexpr auto value(auto x, auto low, auto high) { return minimum(maximum(x, low), high); }
   static constexpr auto adjoint(auto g, auto, auto x, auto low, auto high) {
-    const auto below = logical_and(x < low, low < high), above = logical_or(x > high, low > high);
-    return adjoints{where(logical_or(x<low, x> high), 0, g), where(below, g, 0), where(above, g, 0)};
+    if (is_number(low) && is_number(high))
+      return adjoints{where(logical_and(x > low, x < high), g, symbol(constant_like(g, 0))), symbol(), symbol()};
+    const auto outside = logical_or(is_number(low) ? x <= low : x < low, is_number(high) ? x >= high : x > high);
+    const auto apart = low < high, half = 0.5 * g;
+    const auto at_low = logical_and(x == low, apart), at_high = logical_and(x == high, apart);
+    const auto below = logical_and(x < low, low <= high), above = logical_and(x > high, low <= high);
+    auto at_bounds = is_number(low) ? at_high : is_number(high) ? at_low : logical_or(at_low, at_high);
+    return adjoints{where(outside, 0, where(at_bounds, half, g)), where(below, g, where(at_low, half, 0)),
+                    where(logical_or(above, low > high), g, where(at_high, half, 0))};
   }
 };
-/// x limited to [low, high]; nan stays nan; high wins where low > high. The gradient passes inside, bounds included.
+/// x limited to [low, high]. Limits outside an integer type limit nothing, or are refused with value_error if nothing
+/// would be left; nan stays nan; high wins where low > high. The gradient passes inside; at a bound that is
+/// a tensor the two share it, at one that is a number there is none, as in PyTorch.
 template <class X, class Low, class High>
   requires Operands<X, Low, High>
 constexpr auto clamp(X x, Low low, High high) {

@@ -65,23 +65,24 @@ constexpr operand_gradients differentiate_with(symbol g, symbol y, symbol a, sym
 
 template <class Op>
 constexpr op_rules rules_of() {
-  op_rules r{.code = opcode_of(Op::name),
+  op_rules r{.code = code_of<Op>,
+             .named = opcode_of(Op::name),
              .name = Op::name,
              .infix = Op::infix,
              .arity = Op::arity,
              .composite = Op::composite,
              .reduces = Op::reduces,
-             .dear = Op::dear,
-             .common = &Op::common,
-             .result = &Op::result,
-             .accepts = &Op::accepts};
-  if constexpr (Op::composite) r.expand = &expand_with<Op>;
-  if constexpr (HasAdjoint<Op>) {
-    r.differentiate = &differentiate_with<Op>;
-    r.differentiable = true;
-  }
-  return r;
+             .over_rows = requires {Op::has_identity;
 }
+, .dear = Op::dear, .lengthy = Op::lengthy, .common = &Op::common, .result = &Op::result, .accepts = &Op::accepts
+};  // namespace detail
+if constexpr (Op::composite) r.expand = &expand_with<Op>;
+if constexpr (HasAdjoint<Op>) {
+  r.differentiate = &differentiate_with<Op>;
+  r.differentiable = true;
+}
+return r;
+}  // namespace kiln
 
 template <int I, class T>
 struct indexed {
@@ -107,15 +108,29 @@ struct op_table<op_list<Ops...>> {
   static constexpr std::array<std::int16_t, buckets> places = [] {
     std::array<std::int16_t, buckets> at{};
     for (auto& p : at) p = -1;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      std::size_t b = static_cast<std::size_t>(rules[i].code) % buckets;
+    const auto put = [&](opcode code, std::size_t i) {
+      std::size_t b = static_cast<std::size_t>(code) % buckets;
       while (at[b] >= 0) b = (b + 1) % buckets;
       at[b] = static_cast<std::int16_t>(i);
+    };
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      put(rules[i].code, i);
+      if (rules[i].named != rules[i].code) put(rules[i].named, i);
     }
     return at;
   }();
-  static constexpr rule_table table{rules.data(),     places.data(),     buckets,          opcode_of("add"),
-                                    opcode_of("sum"), opcode_of("cast"), opcode_of("sub"), opcode_of("mul")};
+  static constexpr bool codes_differ = [] {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const op_rules& found =
+          rules[static_cast<std::size_t>(rule_table{rules.data(), places.data(), buckets}.index(rules[i].code))];
+      if (&found != &rules[i]) return false;
+    }
+    return true;
+  }();
+  static_assert(codes_differ, "kiln: two ops have the same code, a hash of their types: rename one of your own");
+  static constexpr rule_table table{rules.data(),       places.data(),    buckets,
+                                    opcode_of("add"),   opcode_of("sum"), opcode_of("cast"),
+                                    opcode_of("where"), opcode_of("sub"), opcode_of("mul")};
 };
 
 /// The record of the op with this code.

@@ -76,8 +76,9 @@ struct atan2_op : floating<2> {
   static constexpr std::string_view name = "atan2";
   static constexpr auto value(auto a, auto b) { return atan2(a, b); }
   static constexpr auto adjoint(auto g, auto, auto a, auto b) {
-    const auto q = g / (a * a + b * b);
-    return adjoints{q * b, -(q * a)};
+    // Squares would under- and overflow.
+    const auto r = hypot(a, b), q = g / r;
+    return adjoints{q * (b / r), -(q * (a / r))};
   }
 };
 /// The angle, in radians, of the point (b, a), with the quadrant that std::atan2 gives.
