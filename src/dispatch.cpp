@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which of the library's instruction sets is used: the best that the processor has, or the one that the environment
-// variable KILN_ISA names.
+// variable KILN_ISA names. The build says which there are: bit i of KILN_VERSION_LEVELS stands for x86-64-v(i + 2).
 #include <array>
-#include <cstdlib>
+#include <optional>
 #include <string_view>
 
+#include <kiln/core/environment.hpp>
 #include <kiln/core/error.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 
@@ -51,21 +52,31 @@ bool has(level l) {
   return l == level::v2 ? v2 : l == level::v3 ? v3 : v4;
 }
 
+constexpr bool built(level l) {
+  return (KILN_VERSION_LEVELS >> static_cast<int>(l) & 1) != 0;
+}
+
 level best() {
-  const level most = has(level::v4) ? level::v4 : has(level::v3) ? level::v3 : level::v2;
-  const char* asked = std::getenv("KILN_ISA");
-  if (!asked || !*asked) {
-    if (!has(most))
-      throw device_error(
-          "kiln: this processor lacks x86-64-v2 (SSE4.2), which the compiled library needs: build "
-          "without KILN_COMPILED, the headers alone run on any");
-    return most;
-  }
+  std::optional<level> most;
+  for (const level l : {level::v2, level::v3, level::v4})
+    if (built(l) && has(l)) most = l;
+  if (!most)
+    throw device_error(
+        "kiln: this processor has none of the instruction sets that the compiled library was built for: build "
+        "without KILN_COMPILED, the headers alone run on any");
+  const char* asked = kiln::detail::environment("KILN_ISA");
+  if (!asked || !*asked) return *most;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == asked) {
-      if (has(static_cast<level>(i))) return static_cast<level>(i);
-      throw device_error(message("KILN_ISA asks for ", asked, ", but this processor has ",
-                                 names[static_cast<std::size_t>(most)], " at most: unset it or name what is there"));
+      const level l = static_cast<level>(i);
+      if (!has(l))
+        throw device_error(message("KILN_ISA asks for ", asked, ", but this processor has ",
+                                   names[static_cast<std::size_t>(*most)],
+                                   " at most: unset it or name what is there"));
+      if (!built(l))
+        throw device_error(message("KILN_ISA asks for ", asked, ", for which this library was not built; it has ",
+                                   names[static_cast<std::size_t>(*most)], ": unset it or name what is there"));
+      return l;
     }
   throw device_error(message("KILN_ISA is \"", asked,
                              "\", which is none of x86-64-v2, x86-64-v3, x86-64-v4: unset it or name one of them"));
@@ -78,25 +89,23 @@ level in_use() {
 
 template <class T>
 const typed_driver_table<T>& typed() {
-  switch (in_use()) {
-    case level::v2:
-      return x86_64_v2::table_for<T>();
-    case level::v3:
-      return x86_64_v3::table_for<T>();
-    case level::v4:
-      return x86_64_v4::table_for<T>();
-  }
+  const level now = in_use();
+  if constexpr (built(level::v2))
+    if (now == level::v2) return x86_64_v2::table_for<T>();
+  if constexpr (built(level::v3))
+    if (now == level::v3) return x86_64_v3::table_for<T>();
+  if constexpr (built(level::v4))
+    if (now == level::v4) return x86_64_v4::table_for<T>();
   __builtin_unreachable();
 }
 const driver_table& untyped() {
-  switch (in_use()) {
-    case level::v2:
-      return x86_64_v2::table();
-    case level::v3:
-      return x86_64_v3::table();
-    case level::v4:
-      return x86_64_v4::table();
-  }
+  const level now = in_use();
+  if constexpr (built(level::v2))
+    if (now == level::v2) return x86_64_v2::table();
+  if constexpr (built(level::v3))
+    if (now == level::v3) return x86_64_v3::table();
+  if constexpr (built(level::v4))
+    if (now == level::v4) return x86_64_v4::table();
   __builtin_unreachable();
 }
 #else

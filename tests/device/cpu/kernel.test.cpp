@@ -94,3 +94,39 @@ TEST_CASE("kernel: the bits of a value do not depend on where in a strip it stan
     REQUIRE(std::abs(static_cast<double>(whole[i]) - want) <= 4e-6);
   }
 }
+
+TEST_CASE("kernel: an expression of many lengthy functions, which are called, is right for every count and mixture") {
+  using E = decltype(exp(F()) + tanh(F()) * sin(F()) - log1p(F()) / (1.0f + sigmoid(F())) + atan(F()) +
+                     erf(F()) * cos(F()) - exp2(F()));
+  using program = detail::value_program<E>;
+  std::vector<float> x(100), y(100), alone(100);
+  for (std::size_t i = 0; i < 100; ++i)
+    x[i] = static_cast<float>(i * 37 % 101) / 64.0f, y[i] = 0.5f + static_cast<float>(i * 53 % 97) / 32.0f;
+  for (std::int64_t n = 1; n <= 100; n += n < 40 ? 1 : 17)
+    for (const std::int64_t step_of_y : {1, 0}) {
+      CAPTURE(n);
+      CAPTURE(step_of_y);
+      const std::uint64_t one[] = {cpu::to_bits(1.0f)};
+      const bool add = false;
+      auto run = [&](std::size_t first, std::int64_t count, float* to) {
+        const float* const at_y = y.data() + (step_of_y ? first : 0);
+        const float* const at_x = x.data() + first;
+        const void* in[] = {at_x, at_y, at_x, at_y, at_x, at_y, at_x, at_y, at_x};
+        const std::int64_t step[] = {1, step_of_y, 1, step_of_y, 1, step_of_y, 1, step_of_y, 1};
+        void* out = to;
+        cpu::kernel<program, kernel_kind::map, 0>::run(
+            {.in = in, .step = step, .out = &out, .add = &add, .scalars = one, .count = count});
+      };
+      std::vector<float> whole(101, 5.0f);
+      run(0, n, whole.data());
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+        run(i, 1, alone.data());
+        const double a = static_cast<double>(x[i]), b = static_cast<double>(y[step_of_y ? i : 0]);
+        const double want = std::exp(a) + std::tanh(b) * std::sin(a) - std::log1p(b) / (1 + 1 / (1 + std::exp(-a))) +
+                            std::atan(b) + std::erf(a) * std::cos(b) - std::exp2(a);
+        REQUIRE(std::abs(static_cast<double>(whole[i]) - want) <= 4e-6);
+        REQUIRE(whole[i] == alone[0]);
+      }
+      REQUIRE(whole[static_cast<std::size_t>(n)] == 5.0f);
+    }
+}

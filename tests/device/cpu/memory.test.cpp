@@ -61,6 +61,8 @@ TEST_CASE("memory: size classes cover every size and waste at most a quarter") {
     if (size > 256) CHECK(4 * (size - (before + 1)) <= before + 1);
     before = size;
   }
+  for (std::size_t power = 64; power < cpu::process::largest_block; power *= 2)
+    CHECK(cpu::process::class_size(cpu::process::class_of(power)) == power);
 }
 
 TEST_CASE("memory: blocks are aligned, distinct and keep what is written, from zero bytes to many") {

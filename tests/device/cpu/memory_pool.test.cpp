@@ -48,7 +48,7 @@ drift_result drift(int count, std::size_t alive, SizeOf size_of_block) {
   const std::size_t resident_before = resident();
   std::deque<std::pair<void*, std::size_t>> blocks;
   drift_result result;
-  result.used_before = before.peak;
+  result.used_before = before.in_use;
   std::size_t live = 0;
   const auto drop = [&] {
     cpu::deallocate(blocks.front().first, blocks.front().second);
@@ -192,4 +192,25 @@ TEST_CASE("pool: what was freed on other threads of the parent is there in the c
           cpu::empty_cache();
           return cpu::memory_stats().cached == 0 ? 42 : 3;
         }) == 42);
+}
+
+TEST_CASE("pool: empty_cache forgets what was in use, so that a later part of a program holds no more than it needs") {
+  CHECK(support::run_in_child([] {
+          cpu::set_cache_limit(std::size_t{1} << 40);
+          void* const vast = cpu::allocate(2048 * mib);
+          cpu::deallocate(vast, 2048 * mib);
+          cpu::empty_cache();
+          std::deque<std::pair<void*, std::size_t>> blocks;
+          std::size_t most = 0;
+          for (std::size_t i = 0; i < 400; ++i) {  // 16 of them are there at a time, up to 136 MiB
+            const std::size_t bytes = 2 * mib + i * 16 * kib;
+            blocks.emplace_back(cpu::allocate(bytes), bytes);
+            most = std::max(most, cpu::memory_stats().in_use + cpu::memory_stats().cached);
+            if (blocks.size() < 16) continue;
+            cpu::deallocate(blocks.front().first, blocks.front().second);
+            blocks.pop_front();
+          }
+          std::printf("held %zu MiB\n", most / mib);
+          return most < 330 * mib ? 0 : 1;
+        }) == 0);
 }

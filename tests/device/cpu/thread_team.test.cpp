@@ -52,7 +52,7 @@ bool sums_are_right(std::int64_t count) {
 }
 
 // What a child does: everything that could wait for a thread or a lock that stayed in the parent.
-int use_all() {
+[[maybe_unused]] int use_all() {
   if (!sums_are_right(5000)) return 1;
   cpu::set_num_threads(cpu::num_threads() + 1);
   if (!sums_are_right(6000)) return 2;

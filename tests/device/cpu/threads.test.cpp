@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -127,6 +128,28 @@ TEST_CASE("parallel_for: many regions in a row, from many threads at once, are a
   for (int count : {1, 2, 4, 3}) cpu::set_num_threads(count);  // while the others are at work
   for (auto& caller : callers) caller.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("parallel_for: all threads round as the caller does, whenever that was set") {
+  const threads_for_scope scope(4);
+  const auto quotients = [] {
+    std::vector<float> found(4);
+    std::atomic<int> started{0};
+    cpu::parallel_for(4, 1, [&](std::int64_t, std::int64_t) {
+      ++started;
+      while (started < 4) std::this_thread::yield();  // four threads, each with one chunk
+      volatile float one = 1, three = 3;
+      found[static_cast<std::size_t>(cpu::thread_index())] = one / three;
+    });
+    return found;
+  };
+  const float below = 0x1.555554p-2f, above = 0x1.555556p-2f;
+  CHECK(quotients() == std::vector<float>(4, above));  // the nearest
+  REQUIRE(std::fesetround(FE_DOWNWARD) == 0);
+  const auto down = quotients();
+  std::fesetround(FE_TONEAREST);
+  CHECK(down == std::vector<float>(4, below));
+  CHECK(quotients() == std::vector<float>(4, above));
 }
 
 TEST_CASE("set_num_threads: numbers that make no sense are errors") {

@@ -62,6 +62,14 @@ inline ref<storage> new_storage(std::size_t bytes, std::size_t room = 0) {
   return ref<storage>::adopt(block);
 }
 
+/// Gives the elements back, if they have a block of their own, while the room stays: of a block that nobody else reads.
+inline void release_data(storage& block) noexcept {
+  if (block.release != &process::release_storage || block.bytes < process::data_apart) return;
+  deallocate(block.data, block.bytes);
+  block.data = nullptr;
+  block.bytes = 0;
+}
+
 /// The room that was asked for.
 inline void* room_of(storage& block) {
   return reinterpret_cast<char*>(&block) + process::storage_header;

@@ -11,6 +11,7 @@
 
 #include <kiln/device/cpu/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/unroll.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
@@ -39,14 +40,6 @@ inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
 template <class T, class S>
 inline constexpr bool gemm_reads = std::is_same_v<T, S> ||
                                    (std::is_same_v<T, float> && sizeof(S) == 2 && std::is_same_v<compute_type<S>, T>);
-
-template <int Count, class F>
-[[gnu::always_inline]] inline void unroll(F f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    (f(I), ...);
-  }
-  (std::make_integer_sequence<int, Count>{});
-}
 
 template <class V, class S>
 [[gnu::always_inline]] inline V load_vector(const S* from) {

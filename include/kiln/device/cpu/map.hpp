@@ -32,12 +32,19 @@ inline bool flatten(task& job) {
       if (strides[i] != 0 && job.domain[i] != 1) return false;
     return true;
   };
-  for (int k = 0; k < job.program->slots; ++k)
-    if (job.in[k].data && !is_contiguous(job.domain, job.in[k].strides) && !one_value(job.in[k].strides)) return false;
+  std::uint64_t one_each = 0;  // bit k: operand k is contiguous
+  static_assert(max_slots <= 64);
+  for (int k = 0; k < job.program->slots; ++k) {
+    if (!job.in[k].data) continue;
+    if (is_contiguous(job.domain, job.in[k].strides))
+      one_each |= std::uint64_t{1} << k;
+    else if (!one_value(job.in[k].strides))
+      return false;
+  }
   for (int r = 0; r < job.program->results; ++r)
     if (job.out[r].data && !is_contiguous(job.domain, job.out[r].strides)) return false;
   for (int k = 0; k < job.program->slots; ++k)
-    if (job.in[k].data) job.in[k].strides = {is_contiguous(job.domain, job.in[k].strides) ? 1 : 0};
+    if (job.in[k].data) job.in[k].strides = {static_cast<std::int64_t>(one_each >> k & 1)};
   for (int r = 0; r < job.program->results; ++r)
     if (job.out[r].data) job.out[r].strides = {1};
   job.domain = {count(job.domain)};

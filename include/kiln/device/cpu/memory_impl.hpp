@@ -73,7 +73,7 @@ struct alignas(64) thread_cache {
   memory_counts counts;
 
   // With the lock held: leaves the `remain` blocks freed last, which are the likeliest to be in cache.
-  void give_back(memory_pool& to, std::size_t index, std::uint32_t remain) noexcept {
+  [[gnu::noinline]] void give_back(memory_pool& to, std::size_t index, std::uint32_t remain) noexcept {
     stack& from = stacks[index];
     const std::uint32_t count = from.size();
     if (count <= remain) return;
@@ -103,13 +103,13 @@ struct alignas(64) thread_cache {
 };
 
 // Across a fork the lock is held, so that the child finds the pool in order. It takes over what other threads kept.
-KILN_INLINE void before_fork() {
+[[gnu::cold]] KILN_INLINE void before_fork() {
   pool().lock.lock();
 }
-KILN_INLINE void after_fork_in_parent() {
+[[gnu::cold]] KILN_INLINE void after_fork_in_parent() {
   pool().lock.unlock();
 }
-KILN_INLINE void after_fork_in_child() {
+[[gnu::cold]] KILN_INLINE void after_fork_in_child() {
   memory_pool& shared = pool();
   for (thread_cache* cache : shared.threads) {
     if (cache == this_thread.cache) continue;
@@ -122,7 +122,7 @@ KILN_INLINE void after_fork_in_child() {
   shared.lock.unlock();
 }
 
-KILN_INLINE memory_pool& make_pool() {
+[[gnu::cold]] KILN_INLINE memory_pool& make_pool() {
   memory_pool* const fresh = new (std::nothrow) memory_pool;
   if (fresh == nullptr) throw memory_error("allocate: the system has no memory; use smaller tensors or free some");
   memory_pool* expected = nullptr;
@@ -136,7 +136,7 @@ KILN_INLINE memory_pool& make_pool() {
 
 // Ends the cache of its thread.
 struct thread_end {
-  ~thread_end() {
+  [[gnu::cold]] ~thread_end() {
     thread_cache* const cache = this_thread.cache;
     this_thread = {nullptr, true};
     if (cache == nullptr) return;
@@ -151,7 +151,7 @@ struct thread_end {
   }
 };
 
-KILN_INLINE thread_cache* start_thread_cache() noexcept {
+[[gnu::cold]] KILN_INLINE thread_cache* start_thread_cache() noexcept {
   if (this_thread.ended) return nullptr;
   static thread_local const thread_end end;
   static_cast<void>(&end);
@@ -256,7 +256,7 @@ KILN_INLINE void empty_cache() {
   {
     const process::locked hold(shared.lock);
     if (cache != nullptr) cache->give_back_all(shared);
-    shared.shrink(0);
+    shared.empty();
   }
 #if defined(__GLIBC__)
   ::malloc_trim(0);  // small blocks went back to the C library, which would keep them

@@ -91,7 +91,7 @@ class memory_pool {
     if (size >= watched_size && coarse_seconds() != looked_at_) look_at_room(0);
   }
 
-  void* request(std::size_t index, std::size_t bytes) {
+  [[gnu::cold]] void* request(std::size_t index, std::size_t bytes) {
     void* const block = index < small_classes ? request_small(index) : request_large(class_size(index));
     if (block == nullptr) {
       throw memory_error(message("allocate: the system has no ", bytes, " bytes (", mapped,
@@ -101,19 +101,25 @@ class memory_pool {
   }
 
   std::size_t limit() const { return limit_; }
-  void set_limit(std::size_t bytes) noexcept {
+  [[gnu::cold]] void set_limit(std::size_t bytes) noexcept {
     limit_ = bytes;
     shrink(bytes);
   }
   // Keeps at most so many bytes. What is at hand for a size no longer is, but large memory may well be there.
-  void shrink(std::size_t most) noexcept {
+  [[gnu::cold]] void shrink(std::size_t most) noexcept {
     if (cached() <= most) return;
     if (cached_[0] > most / 2) release_small(cached_[0] - most / 2);
     if (cached() > most) give_back_large(cached() - most);
   }
 
+  // Keeps nothing, and forgets how much was in use: what comes now may be another part of the program.
+  void empty() noexcept {
+    shrink(0);
+    most_used_ = mapped - cached();
+  }
+
   // Where the files of the system are looked for: for tests.
-  void set_root(const std::string& root) {
+  [[gnu::cold]] void set_root(const std::string& root) {
     root_ = root;
     limit_ = default_limit();
     taken_since_ = 0;
@@ -121,7 +127,7 @@ class memory_pool {
   }
 
  private:
-  std::size_t default_limit() {
+  [[gnu::cold]] std::size_t default_limit() {
     try {
       const memory_room room = room_for_memory(root_);
       most_ = room.most;
@@ -143,7 +149,7 @@ class memory_pool {
     return true;
   }
 
-  void* request_small(std::size_t index) noexcept {
+  [[gnu::cold]] void* request_small(std::size_t index) noexcept {
     const std::size_t size = class_size(index);
     if (cached_[0] > small_slack) release_small(size);  // sizes that drift must not pile up
     void* block = ::operator new (size, std::align_val_t{block_alignment}, std::nothrow);
@@ -155,7 +161,7 @@ class memory_pool {
     return block;
   }
 
-  void* request_large(std::size_t size) noexcept {
+  [[gnu::cold]] void* request_large(std::size_t size) noexcept {
     char* block = spans_.take(size, span::wet);
     if (block == nullptr && collect()) block = spans_.take(size, span::wet);
     if (block != nullptr) {
@@ -172,8 +178,9 @@ class memory_pool {
     block = spans_.take(size, span::dry);
     if (block == nullptr && spans_.map(size)) block = spans_.take(size, span::dry);
     if (block == nullptr) {
-      shrink(0);
-      if (spans_.map(size)) block = spans_.take(size, span::dry);
+      shrink(0);  // what was split may now be whole
+      block = spans_.take(size, span::dry);
+      if (block == nullptr && spans_.map(size)) block = spans_.take(size, span::dry);
     }
     if (block != nullptr) count_fresh(size);
     return block;
@@ -188,7 +195,7 @@ class memory_pool {
   void note_use() noexcept { most_used_ = std::max(most_used_, mapped - cached()); }
 
   // Moves the large blocks that are kept by class to where they merge; false if there are none.
-  bool collect() noexcept {
+  [[gnu::cold]] bool collect() noexcept {
     bool any = false;
     for (std::size_t index = small_classes; index < class_count; ++index) {
       for (void* block : free_blocks_[index]) spans_.put(static_cast<char*>(block));
@@ -198,20 +205,20 @@ class memory_pool {
     return any;
   }
 
-  void give_back_large(std::size_t wanted) noexcept {
+  [[gnu::cold]] void give_back_large(std::size_t wanted) noexcept {
     collect();
     const std::size_t given = spans_.give_back(wanted);
     cached_[1] -= given;
     mapped -= given;
   }
 
-  void release_small(std::size_t index, void* block) noexcept {
+  [[gnu::cold]] void release_small(std::size_t index, void* block) noexcept {
     const std::size_t size = class_size(index);
     if constexpr (address_sanitizer) __asan_unpoison_memory_region(block, size);
     ::operator delete (block, std::align_val_t{block_alignment});
     mapped -= size;
   }
-  void release_small(std::size_t wanted) noexcept {  // the classes that keep most bytes first
+  [[gnu::cold]] void release_small(std::size_t wanted) noexcept {  // the classes that keep most bytes first
     for (std::size_t given = 0; given < wanted && cached_[0] > 0;) {
       std::size_t most = 0;
       for (std::size_t index = 1; index < small_classes; ++index) {
@@ -227,7 +234,7 @@ class memory_pool {
 
   // Keeps less if memory runs short: as much less as it takes to leave some. To find out takes some 20 us, so it is
   // asked now and then: once a second where blocks are given back, and after so many bytes where they are taken.
-  void look_at_room(std::size_t wanted) noexcept {
+  [[gnu::cold]] void look_at_room(std::size_t wanted) noexcept {
     taken_since_ = 0;
     looked_at_ = coarse_seconds();
     try {

@@ -72,13 +72,13 @@ class span_heap {
   span_heap(const span_heap&) = delete;
   span_heap& operator=(const span_heap&) = delete;
   /// Everything must have been given back.
-  ~span_heap() {
+  [[gnu::cold]] ~span_heap() {
     while (spares_ != nullptr) delete take_spare();
     delete[] buckets_;
   }
 
   /// A block of a free span of that kind, or null if there is none. Blocks of 2 MiB and more are aligned to that.
-  char* take(std::size_t size, span::kind from) noexcept {
+  [[gnu::cold]] char* take(std::size_t size, span::kind from) noexcept {
     const std::size_t last = size < huge_page ? class_of(small_mapping) : class_count - 1;
     for (std::size_t index = class_of(size); index <= last; ++index) {
       int looked_at = 0;
@@ -91,7 +91,7 @@ class span_heap {
   }
 
   /// Adds a dry span in which there is room for a block of this size; false if the system has no addresses for it.
-  bool map(std::size_t size) noexcept {
+  [[gnu::cold]] bool map(std::size_t size) noexcept {
     if (!make_spares()) return false;
     std::size_t bytes = (size + huge_page - 1) / huge_page * huge_page;
     char* begin = nullptr;
@@ -111,7 +111,7 @@ class span_heap {
   }
 
   /// Takes a block back. It is wet, and merges with wet neighbours.
-  void put(char* block) noexcept {
+  [[gnu::cold]] void put(char* block) noexcept {
     span* const each = find_used(block);
     each->state = span::wet;
     list(*merge(each));
@@ -119,7 +119,7 @@ class span_heap {
 
   /// Gives pages of wet spans, the largest of at most `most` bytes first, back to the system until it has `wanted`
   /// bytes of them; returns how many it has.
-  std::size_t give_back(std::size_t wanted, std::size_t most = largest_block) noexcept {
+  [[gnu::cold]] std::size_t give_back(std::size_t wanted, std::size_t most = largest_block) noexcept {
     std::size_t given = 0;
     for (std::size_t index = class_of(most) + 1; index-- > 0 && given < wanted;) {
       while (free_[span::wet][index] != nullptr && given < wanted) {
@@ -130,11 +130,11 @@ class span_heap {
         if (!alone) drop_pages(each->begin, each->size);
         each->state = span::dry;
         span* const merged = merge(each);
-        if (merged->before != nullptr || merged->after != nullptr) {
-          list(*merged);
-        } else {
-          system_unmap(merged->begin, merged->size);
+        if (merged->before == nullptr && merged->after == nullptr && system_unmap(merged->begin, merged->size)) {
           give_spare(merged);
+        } else {
+          if (alone) drop_pages(merged->begin, merged->size);  // the system keeps the addresses, and so do we
+          list(*merged);
         }
       }
     }
@@ -150,7 +150,7 @@ class span_heap {
     return size < huge_page ? 0 : (huge_page - address % huge_page) % huge_page;
   }
 
-  char* carve(span& whole, std::size_t gap, std::size_t size) noexcept {
+  [[gnu::cold]] char* carve(span& whole, std::size_t gap, std::size_t size) noexcept {
     unlist(whole);
     if (gap > 0) {
       span* const front = take_spare();
@@ -177,7 +177,7 @@ class span_heap {
   }
 
   // Joins a span that stands in no list with its neighbours of the same kind.
-  span* merge(span* each) noexcept {
+  [[gnu::cold]] span* merge(span* each) noexcept {
     if (span* const front = each->before; front != nullptr && front->state == each->state) {
       unlist(*front);
       front->size += each->size;
@@ -200,14 +200,14 @@ class span_heap {
   span*& head_of(const span& each) {
     return free_[each.state][class_of(each.size + 1) - 1];
   }
-  void list(span& each) noexcept {
+  [[gnu::cold]] void list(span& each) noexcept {
     span*& head = head_of(each);
     each.previous = nullptr;
     each.next = head;
     if (head != nullptr) head->previous = &each;
     head = &each;
   }
-  void unlist(span& each) noexcept {
+  [[gnu::cold]] void unlist(span& each) noexcept {
     (each.previous != nullptr ? each.previous->next : head_of(each)) = each.next;
     if (each.next != nullptr) each.next->previous = each.previous;
   }
@@ -217,7 +217,7 @@ class span_heap {
     const auto number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(begin) >> 14);
     return buckets_[(number * 0x9e3779b97f4a7c15u >> 32) & (bucket_count_ - 1)];
   }
-  span* find_used(const char* begin) noexcept {
+  [[gnu::cold]] span* find_used(const char* begin) noexcept {
     span** link = &bucket_of(begin);
     while ((*link)->begin != begin) link = &(*link)->next;
     span* const found = *link;
@@ -225,7 +225,7 @@ class span_heap {
     --used_;
     return found;
   }
-  void grow_buckets() noexcept {
+  [[gnu::cold]] void grow_buckets() noexcept {
     const std::size_t count = 4 * std::max<std::size_t>(bucket_count_, 64), before = bucket_count_;
     span** const more = new (std::nothrow) span* [count] {};
     if (more == nullptr) return;
@@ -241,7 +241,7 @@ class span_heap {
   }
 
   // What a call can need: two spans to split one, and buckets that hold few.
-  bool make_spares() noexcept {
+  [[gnu::cold]] bool make_spares() noexcept {
     if (used_ >= bucket_count_) grow_buckets();
     while (spares_ == nullptr || spares_->next == nullptr) {
       span* const fresh = new (std::nothrow) span;
@@ -261,7 +261,7 @@ class span_heap {
     const long size = ::sysconf(_SC_PAGESIZE);
     return size > 0 ? static_cast<std::size_t>(size) : 4096;
   }
-  static void drop_pages(char* begin, std::size_t size) noexcept {
+  [[gnu::cold]] static void drop_pages(char* begin, std::size_t size) noexcept {
     if constexpr (!address_sanitizer) {
       const auto page = page_size(), first = reinterpret_cast<std::uintptr_t>(begin);
       const std::uintptr_t from = (first + page - 1) / page * page, to = (first + size) / page * page;
@@ -269,7 +269,7 @@ class span_heap {
     }
   }
   // Whole pages, aligned to 2 MiB.
-  static char* system_map(std::size_t bytes) noexcept {
+  [[gnu::cold]] static char* system_map(std::size_t bytes) noexcept {
     if constexpr (address_sanitizer) {  // which looks for lost memory only in what it gave itself
       return static_cast<char*>(::operator new (bytes, std::align_val_t{huge_page}, std::nothrow));
     } else {
@@ -282,12 +282,14 @@ class span_heap {
       return begin + front;
     }
   }
-  static void system_unmap(char* begin, std::size_t bytes) noexcept {
+  // False where the system can't: a hole in the midst of what it sees as one mapping takes it memory of its own.
+  [[gnu::cold]] static bool system_unmap(char* begin, std::size_t bytes) noexcept {
     if constexpr (address_sanitizer) {
       __asan_unpoison_memory_region(begin, bytes);
       ::operator delete (begin, std::align_val_t{huge_page});
+      return true;
     } else {
-      ::munmap(begin, bytes);
+      return ::munmap(begin, bytes) == 0;
     }
   }
 

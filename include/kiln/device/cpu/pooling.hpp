@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -42,6 +43,26 @@ void fold_row(compute_t<T>* to, const T* from, std::int64_t n, F f) {
 /// The elements of a kernel along an axis that lie inside the image, when its first stands at `at`.
 constexpr index_range kernel_inside(std::int64_t at, std::int64_t kernel, std::int64_t dilation, std::int64_t size) {
   return places_inside(at, dilation, kernel, size);
+}
+
+/// Where the largest element under a window lies in its image: the first of equal ones, the last of nans, -1 for a
+/// window of nothing but padding. (PyTorch's choice.)
+template <class T>
+std::int64_t place_of_largest(const pooling_sizes& s, const T* image, std::int64_t top, std::int64_t left,
+                              index_range rows, index_range columns) {
+  using C = compute_t<T>;
+  std::int64_t found = -1;
+  C best(0);
+  for (std::int64_t i = rows.begin; i < rows.end; ++i)
+    for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+      const std::int64_t at = (top + i * s.window.dilation.height) * s.image.width + left + j * s.window.dilation.width;
+      const C v = static_cast<C>(image[at]);
+      if (found < 0 || v > best || v != v) {
+        found = at;
+        best = v;
+      }
+    }
+  return found;
 }
 
 // Planes of less work than about 10 us go to a thread together.
@@ -94,16 +115,24 @@ void max_pool(const pooling_sizes& s, const T* x, T* y) {
                    std::fill_n(row, room_size, least);
                    for (std::int64_t i = rows.begin; i < rows.end; ++i)
                      detail::fold_row(row, image + (top + i * s.window.dilation.height) * width, width,
-                                      [](auto a, auto b) { return maximum(a, b); });
+                                      [](auto a, auto b) { return where(a >= b, a, maximum(b, a)); });
                    T* const to = y + line * s.places.width;
                    for (std::int64_t j = 0; j < s.places.width; ++j) {
                      const std::int64_t left = j * s.window.stride.width - s.window.padding.width;
                      const index_range columns =
                          detail::kernel_inside(left, s.window.kernel.width, s.window.dilation.width, width);
                      C best = least;
+                     bool both_zeros = false;
                      for (std::int64_t q = columns.begin; q < columns.end; ++q) {
                        const C v = row[left + q * s.window.dilation.width];
-                       if (v > best || v != v) best = v;
+                       if (v > best || v != v)
+                         best = v;
+                       else if (v == C(0) && best == C(0))
+                         both_zeros |= std::signbit(v) != std::signbit(best);
+                     }
+                     if (both_zeros && best == C(0)) {
+                       to[j] = image[detail::place_of_largest(s, image, top, left, rows, columns)];
+                       continue;
                      }
                      to[j] = static_cast<T>(best);
                    }
@@ -111,9 +140,9 @@ void max_pool(const pooling_sizes& s, const T* x, T* y) {
                });
 }
 
-/// The gradient by x, given that by y: it goes to the first of the largest elements under each window.
+/// The gradient by x, given that by y: it goes to the element under each window that max_pool has taken.
 template <class T>
-void max_pool_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add) {
+void max_pool_backward(const pooling_sizes& s, const T* x, const T*, const T* dy, T* dx, bool add) {
   using C = compute_t<T>;
   const std::int64_t width = s.image.width, places = s.places.area();
   detail::for_each_gradient_plane(s, dx, add, [&](std::int64_t plane, C* sums) {
@@ -124,17 +153,8 @@ void max_pool_backward(const pooling_sizes& s, const T* x, const T* y, const T* 
       const index_range rows =
           detail::kernel_inside(top, s.window.kernel.height, s.window.dilation.height, s.image.height);
       const index_range columns = detail::kernel_inside(left, s.window.kernel.width, s.window.dilation.width, width);
-      const C best = static_cast<C>(y[plane * places + place]);
-      auto find = [&]() -> std::int64_t {
-        for (std::int64_t i = rows.begin; i < rows.end; ++i)
-          for (std::int64_t j = columns.begin; j < columns.end; ++j) {
-            const std::int64_t at = (top + i * s.window.dilation.height) * width + left + j * s.window.dilation.width;
-            const C v = static_cast<C>(image[at]);
-            if (v == best || (v != v && best != best)) return at;
-          }
-        return -1;
-      };
-      if (const std::int64_t at = find(); at >= 0) sums[at] += static_cast<C>(dy[plane * places + place]);
+      if (const std::int64_t at = detail::place_of_largest(s, image, top, left, rows, columns); at >= 0)
+        sums[at] += static_cast<C>(dy[plane * places + place]);
     }
   });
 }

@@ -132,6 +132,7 @@ class compiler {
     constexpr bool across_rows = Program::row_root && plan::facts.last_phase == 1;
     reduction_facts f = detail::facts_of_fold<Op, T, across_rows>();
     f.pass = plan::value(I).phase - 1;
+    f.has_identity |= t[I].slot == folds_nothing;
     if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
     return f;
   }
@@ -154,7 +155,7 @@ class compiler {
   }();
   static constexpr auto pass = []<int... P>(std::integer_sequence<int, P...>) {
     return std::array<pass_kernel, static_cast<std::size_t>(passes) + 1>{
-        pass_kernel{&kernel<Program, kernel_kind::pass, P>::run}..., pass_kernel{}};
+        pass_kernel{kernel<Program, kernel_kind::pass, P>::run}..., pass_kernel{}};
   }
   (std::make_integer_sequence<int, passes>{});
   static constexpr std::int64_t pass_length = []<int... P>(std::integer_sequence<int, P...>) {
@@ -182,13 +183,13 @@ class compiler {
       c.draws = draws.data();
     }
     if constexpr (reductions == 0) {
-      c.map = &kernel<Program, kernel_kind::map, 0>::run;
+      c.map = kernel<Program, kernel_kind::map, 0>::run;
     } else {
       c.pass = pass.data();
       c.pass_length = pass_length;
       if constexpr (Program::row_root) {
-        c.rows = &kernel<Program, kernel_kind::rows, 0>::run;
-        if constexpr (plan::facts.last_phase == 1) c.operands = &kernel<Program, kernel_kind::operands, 0>::run;
+        c.rows = kernel<Program, kernel_kind::rows, 0>::run;
+        if constexpr (plan::facts.last_phase == 1) c.operands = kernel<Program, kernel_kind::operands, 0>::run;
       }
     }
     return c;

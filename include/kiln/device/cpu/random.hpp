@@ -26,17 +26,17 @@ template <int N>
 #if defined(__AVX512F__)
   if constexpr (N == 8)
     return V(std::bit_cast<typename V::native>(
-        _mm512_maskz_mul_epu32(0xff, std::bit_cast<__m512i>(a.v), std::bit_cast<__m512i>(m.v))));
+        intrinsic::mm512_mul_epu32(std::bit_cast<intrinsic::m512i>(a.v), std::bit_cast<intrinsic::m512i>(m.v))));
 #endif
 #if defined(__AVX2__)
   if constexpr (N == 4)
-    return V(
-        std::bit_cast<typename V::native>(_mm256_mul_epu32(std::bit_cast<__m256i>(a.v), std::bit_cast<__m256i>(m.v))));
+    return V(std::bit_cast<typename V::native>(
+        intrinsic::mm256_mul_epu32(std::bit_cast<intrinsic::m256i>(a.v), std::bit_cast<intrinsic::m256i>(m.v))));
 #endif
 #if defined(__SSE2__)
   if constexpr (N == 2)
-    return V(
-        std::bit_cast<typename V::native>(_mm_mul_epu32(std::bit_cast<__m128i>(a.v), std::bit_cast<__m128i>(m.v))));
+    return V(std::bit_cast<typename V::native>(
+        intrinsic::mm_mul_epu32(std::bit_cast<intrinsic::m128i>(a.v), std::bit_cast<intrinsic::m128i>(m.v))));
 #endif
   return (a & V(std::uint64_t{0xffffffffu})) * m;
 }

@@ -59,10 +59,12 @@ inline void run_rows(task& job) {
   const std::int64_t total = count(job.domain);
   result_sums sums(job);
   if (total == 0) {
-    std::int64_t rows = 1;
-    for (int i = 0; i < job.domain.rank(); ++i)
-      if (!(job.reduced_axes >> i & 1)) rows *= job.domain[i];
-    if (program.row_root && rows > 0) detail::reduce_nothing(job, rows);
+    if (program.row_root) {  // a value per row: so many of them there can be
+      dims kept;
+      for (int i = 0; i < job.domain.rank(); ++i)
+        if (!(job.reduced_axes >> i & 1)) kept.push_back(job.domain[i]);
+      if (const std::int64_t rows = count(kept); rows > 0) detail::reduce_nothing(job, rows);
+    }
     return sums.deliver();
   }
   detail::rows_last(job);

@@ -43,17 +43,12 @@ template <int D, class V, int... E>
 template <int D, class V, std::size_t N>
 [[gnu::always_inline]] inline void transpose_registers(std::array<V, N>& rows) {
   constexpr auto all = std::make_integer_sequence<int, static_cast<int>(N)>{};
-  auto exchange = [&]<int I>(std::integral_constant<int, I>) __attribute__((always_inline)) {
-    if constexpr ((I & D) == 0) {
-      const V a = rows[std::size_t{I}], b = rows[std::size_t{I + D}];
-      rows[std::size_t{I}] = exchanged_first<D>(a, b, all);
-      rows[std::size_t{I + D}] = exchanged_second<D>(a, b, all);
-    }
-  };
-  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-    (exchange(std::integral_constant<int, I>{}), ...);
-  }
-  (all);
+  unroll<static_cast<int>(N) / 2>([&](int k) __attribute__((always_inline)) {
+    const std::size_t first = static_cast<std::size_t>(k / D * 2 * D + k % D), second = first + D;
+    const V a = rows[first], b = rows[second];
+    rows[first] = exchanged_first<D>(a, b, all);
+    rows[second] = exchanged_second<D>(a, b, all);
+  });
   if constexpr (D > 1) transpose_registers<D / 2>(rows);
 }
 

@@ -132,6 +132,8 @@ inline bool exceeds_cache(const task& job, int r) {
   const result_view& y = job.out[r];
   const std::int64_t total = count(job.domain), bytes = total * static_cast<std::int64_t>(y.size);
   if (y.add || bytes < stream_bytes) return false;
+  // Memory of others may begin anywhere; then no element begins a line.
+  if (reinterpret_cast<std::uintptr_t>(y.data) % y.size != 0) return false;
   std::int64_t touched = bytes;
   for (int k = 0; k < job.program->slots; ++k) {
     if (!job.in[k].data) continue;

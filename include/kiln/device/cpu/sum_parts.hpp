@@ -90,7 +90,7 @@ struct part_cut {
   std::int64_t rows = 1, columns = 1;
 
   std::int64_t parts() const { return rows * columns; }
-  sum_part part(const part_grid& grid, std::int64_t i) const {
+  [[gnu::noinline]] sum_part part(const part_grid& grid, std::int64_t i) const {
     const std::int64_t outer = grid.outer(), inner = grid.inner(), steps = (inner + grid.step - 1) / grid.step;
     const std::int64_t row = i / columns, column = i % columns;
     return {outer * row / rows, outer * (row + 1) / rows, steps * column / columns * grid.step,

@@ -109,7 +109,7 @@ class result_sums {
         if (y.strides[i] == 0)
           narrow |= job.domain[i] != 1;
         else
-          size *= job.domain[i];
+          size = kiln::detail::wrapping_product(size, job.domain[i]);
       }
       if (narrow) wide_[static_cast<std::size_t>(count_++)] = {r, size, 0, 0, false};
     }
@@ -150,7 +150,7 @@ class result_sums {
       if (wide_[static_cast<std::size_t>(i)].result == r) return i;
     return -1;
   }
-  offset_range reach(const part_cut& cut, std::int64_t part, const wide_result& w) const {
+  [[gnu::noinline]] offset_range reach(const part_cut& cut, std::int64_t part, const wide_result& w) const {
     if (cut.parts() == 1) return {0, w.size};
     return reach_of(grid_, cut.part(grid_, part), job_.out[w.result].strides);
   }

@@ -39,7 +39,7 @@ struct task {
 };
 
 /// Strides of an operand of the given sizes, right-aligned to a domain: 0 where it is broadcast.
-inline dims broadcast_strides(const dims& sizes, const dims& strides, const dims& domain) {
+[[gnu::noinline]] inline dims broadcast_strides(const dims& sizes, const dims& strides, const dims& domain) {
   dims result = dims::filled(domain.rank(), 0);
   const int shift = domain.rank() - sizes.rank();
   for (int i = 0; i < sizes.rank(); ++i)

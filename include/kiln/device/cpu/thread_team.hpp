@@ -16,8 +16,10 @@
 #include <exception>
 #include <new>
 
+#include <kiln/core/keep_loaded.hpp>
 #include <kiln/core/lock.hpp>
 #include <kiln/core/version.hpp>
+#include <kiln/device/cpu/float_control.hpp>
 
 namespace kiln::cpu::process {
 
@@ -72,6 +74,7 @@ struct alignas(64) region {
   void (*call)(void*, std::int64_t, std::int64_t, int) = nullptr;
   void* body = nullptr;
   std::int64_t count = 0, chunk = 0;
+  std::uint64_t control = 0;  // how the caller rounds
   std::exception_ptr error;
   std::atomic<bool> failed{false};
   bool forked = false;  // its other threads stayed in the parent process, with the chunks that they had
@@ -119,7 +122,10 @@ struct alignas(64) region {
     do {
       if ((seen & open) == 0) return;
     } while (!state.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire, std::memory_order_relaxed));
-    if (index < participants) run_chunks(index);
+    if (index < participants) {
+      set_float_control(control);
+      run_chunks(index);
+    }
     if (state.fetch_sub(1, std::memory_order_acq_rel) == 1) state.notify_one();  // closed, and this was the last
   }
 
@@ -131,7 +137,7 @@ struct alignas(64) region {
   }
 
   // In the child of a fork, where no other thread is left, and the team that this is part of is no longer used.
-  void forked_off(bool own) {
+  [[gnu::cold]] void forked_off(bool own) {
     if (!own) {
       failed.store(true);  // if this thread was helping, it starts no further chunk of what nobody waits for
     } else if ((state.load() & ~open) != 0) {
@@ -179,9 +185,11 @@ class thread_team {
   }
 
   // Has `threads` threads at work, the caller's own included, or as many as the system gives.
-  void start(int threads) noexcept {
+  [[gnu::cold]] void start(int threads) noexcept {
     if (ready_.load(std::memory_order_acquire) >= threads) return;
     const locked hold(lock_);
+    if (!kept_loaded_)
+      kept_loaded_ = kiln::detail::keep_loaded(reinterpret_cast<const void*>(&thread_team::run_worker));
     for (int index = 1; index < threads; ++index) {
       if (!start_worker(index)) break;
     }
@@ -191,7 +199,7 @@ class thread_team {
   }
 
   // After the limit has changed: threads above it end, and those that the system refused may be asked for again.
-  void limit_changed() {
+  [[gnu::cold]] void limit_changed() {
     {
       const locked hold(lock_);
       ready_.store(0, std::memory_order_release);
@@ -213,7 +221,7 @@ class thread_team {
 
   worker* find(int index) const { return workers_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
 
-  static thread_team* make() noexcept {
+  [[gnu::cold]] static thread_team* make() noexcept {
     if (!prepared_for_forks_.exchange(true) && ::pthread_atfork(nullptr, nullptr, &thread_team::after_fork) != 0) {
       prepared_for_forks_.store(false);
       return nullptr;
@@ -227,7 +235,7 @@ class thread_team {
 
   // The child of a fork has no thread but the one that forked. It begins anew with a team of its own; the old one is
   // left as it is, its locks with it, since other threads were in the midst of using it.
-  static void after_fork() {
+  [[gnu::cold]] static void after_fork() {
     thread_team* const team = current_.exchange(nullptr);
     if (team == nullptr) return;
     team->abandoned_.store(true);
@@ -235,7 +243,7 @@ class thread_team {
     if (place.worker) place = {};  // what it helped with exists no more: it may start regions of its own
   }
 
-  bool start_worker(int index) noexcept {
+  [[gnu::cold]] bool start_worker(int index) noexcept {
     worker* each = find(index);
     if (each == nullptr) {
       each = new (std::nothrow) worker;
@@ -297,6 +305,7 @@ class thread_team {
   std::atomic<int> ready_{0};  // a region of so many threads needs no `start`
   std::atomic<bool> abandoned_{false};
   short_lock lock_;
+  bool kept_loaded_ = false;                                  // guarded by the lock
   std::array<std::atomic<worker*>, most_threads> workers_{};  // by index; once made they stay, their threads need not
 };
 

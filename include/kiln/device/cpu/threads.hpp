@@ -45,8 +45,8 @@ void call_body(void* object, std::int64_t begin, std::int64_t end, int slot) {
 
 /// Calls `body(begin, end)` on disjoint ranges that cover [0, count), on several threads if there is more than one
 /// grain of work. Every `begin` is a multiple of `grain`. Runs as body(0, count) on the caller's thread for one grain,
-/// for one thread, and inside another parallel_for. The first exception of a body is thrown on to the caller once all
-/// chunks under way have ended; the remaining ones don't start.
+/// for one thread, and inside another parallel_for. All threads round as the caller's does (fesetround). The first
+/// exception of a body is thrown on to the caller once all chunks under way have ended; the remaining ones don't start.
 ///
 /// With `threads`, at most so many take part, whatever set_num_threads says meanwhile, and `body(begin, end, slot)` is
 /// told which: `slot` is from 0 to threads - 1 and belongs to one thread as long as the region runs. So memory for each

@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include <kiln/core/environment.hpp>
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cpu/system_limits.hpp>
@@ -18,15 +19,15 @@ namespace kiln::cpu {
 
 namespace process {
 
-KILN_INLINE int checked_threads(long count, const char* source) {
+[[gnu::cold]] KILN_INLINE int checked_threads(long count, const char* source) {
   if (count < 1 || count > most_threads) {
     throw value_error(message(source, ": ", count, " threads; use a number from 1 to ", most_threads));
   }
   return static_cast<int>(count);
 }
 
-KILN_INLINE int default_threads() {
-  if (const char* text = std::getenv("KILN_NUM_THREADS"); text != nullptr && *text != '\0') {
+[[gnu::cold]] KILN_INLINE int default_threads() {
+  if (const char* text = kiln::detail::environment("KILN_NUM_THREADS"); text != nullptr && *text != '\0') {
     char* end = nullptr;
     const long count = std::strtol(text, &end, 10);
     if (*end != '\0' || end == text) {
@@ -64,6 +65,7 @@ KILN_INLINE void run_region(std::int64_t count, std::int64_t grain, int threads,
   slot->call = call;
   slot->body = body;
   slot->participants = threads;
+  slot->control = float_control();
   slot->divide(count, grain, threads);
   slot->state.store(region::open, std::memory_order_release);
   const thread_place outside = std::exchange(place, {0, true, false, slot});
@@ -88,7 +90,7 @@ KILN_INLINE void run_region(std::int64_t count, std::int64_t grain, int threads,
 
 }  // namespace process
 
-KILN_INLINE void set_num_threads(int count) {
+[[gnu::cold]] KILN_INLINE void set_num_threads(int count) {
   process::checked_threads(count, "set_num_threads");
   if (process::place.inside) throw value_error("set_num_threads: called inside parallel_for; call it before");
   if (process::thread_limit.exchange(count) == count) return;

@@ -30,7 +30,7 @@ To expected(From x) {
       if (x >= From(0x1p63) && x < From(0x1p64)) return static_cast<To>(x);
       if (x >= From(0x1p64)) return 0;
       return static_cast<To>(cut<std::int64_t>(static_cast<double>(x)));
-    } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, std::uint32_t>) {
+    } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, std::uint32_t> || std::is_same_v<To, std::uint8_t>) {
       return static_cast<To>(cut<std::int64_t>(static_cast<double>(x)));
     } else {
       return static_cast<To>(cut<std::int32_t>(static_cast<double>(x)));

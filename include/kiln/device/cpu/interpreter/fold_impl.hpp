@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The folds of reductions over strips: value for value in the order of a compiled kernel (device/cpu/kernel.hpp), so
 // that float sums agree to the last bit. That order depends on the lanes a program computes in, so these are templates
-// of their number too.
+// of their number too, but for integers and truth values: those fold to the same bits in any order.
 #pragma once
 
 #include <kiln/core/error.hpp>
@@ -13,6 +13,10 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 namespace interpreter {
 
 namespace detail {
+
+/// Whether a fold of T gives the same bits in any order.
+template <class T>
+constexpr bool any_order = std::is_integral_v<T>;
 
 template <class Op, class T, int N>
 struct fold_strip {
@@ -57,12 +61,12 @@ struct fold_strip {
   /// Calls `f` with the number of accumulators as a constant.
   template <class F>
   [[gnu::always_inline]] static void with_side(int side_by_side, F f) {
-    if (side_by_side == 4)
-      f(std::integral_constant<int, 4>{});
-    else if (side_by_side == 2)
-      f(std::integral_constant<int, 2>{});
-    else
+    if (any_order<T> || side_by_side == 4)
+      return f(std::integral_constant<int, 4>{});
+    if constexpr (!any_order<T>) {
+      if (side_by_side == 2) return f(std::integral_constant<int, 2>{});
       f(std::integral_constant<int, 1>{});
+    }
   }
 
   static void start(fold_state& state) {
@@ -181,8 +185,8 @@ constexpr bool folds_in() {
 
 template <class Op, class T, int N>
 constexpr fold_functions fold_for(int lanes) {
-  if (lanes == N) return fold_strip<Op, T, N>::functions;
-  if constexpr (N * 8 > vector_bytes && N > 2)
+  if (any_order<T> || lanes == N) return fold_strip<Op, T, N>::functions;
+  if constexpr (!any_order<T> && N * 8 > vector_bytes && N > 2)
     return fold_for<Op, T, N / 2>(lanes);
   else
     return {};

@@ -57,6 +57,7 @@ KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtyp
     if (v.reduction >= 0) {
       reduction_facts f = facts_of_reduction(now.code, now.type);
       f.pass = v.phase - 1;
+      f.has_identity |= now.slot == folds_nothing;
       const instruction& x = t[now.a];
       f.operand_slot = x.code == opcode::leaf && x.type == f.type ? x.slot : -1;
       plan.reduced.push_back(f);

@@ -26,3 +26,4 @@
 #include <kiln/device/cpu/simd/shift.hpp>
 #include <kiln/device/cpu/simd/stream.hpp>
 #include <kiln/device/cpu/simd/trigonometric.hpp>
+#include <kiln/device/cpu/simd/unroll.hpp>

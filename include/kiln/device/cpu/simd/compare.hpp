@@ -78,17 +78,17 @@ template <class T, int N>
 namespace hardware {
 void any_bit(lacking);
 #if defined(__SSE2__)
-inline bool any_bit(__m128i a) {
-  return _mm_movemask_epi8(a) != 0;
+inline bool any_bit(intrinsic::m128i a) {
+  return intrinsic::mm_movemask_epi8(a) != 0;
 }
 #if defined(__AVX__)
-inline bool any_bit(__m256i a) {
-  return _mm256_testz_si256(a, a) == 0;
+inline bool any_bit(intrinsic::m256i a) {
+  return intrinsic::mm256_testz_si256(a, a) == 0;
 }
 #endif
 #if defined(__AVX512F__)
-inline bool any_bit(__m512i a) {
-  return _mm512_test_epi64_mask(a, a) != 0;
+inline bool any_bit(intrinsic::m512i a) {
+  return intrinsic::mm512_test_epi64_mask(a, a) != 0;
 }
 #endif
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // convert<To>(lanes<From, N>): the cast of every lane, for every pair of types.
 // From floating point to integers it is what the machine's instruction gives, and never undefined: to 64 and 32 bits,
-// NaN and what does not fit become the most negative value; narrower types take the low bits of the 32-bit result.
+// NaN and what does not fit become the most negative value; narrower types take the low bits of the 32-bit result, but
+// uint8 those of the 64-bit one.
 #pragma once
 
 #include <limits>
@@ -25,25 +26,25 @@ void to_int32(lacking);
 void to_int64(lacking);
 #if defined(__SSE2__)
 // clang-format off
-inline __m128i to_int32(__m128 a) { return _mm_cvttps_epi32(a); }
-inline native_t<std::int32_t, 2> to_int32(__m128d a) {
-  const auto four = std::bit_cast<native_t<std::int32_t, 4>>(_mm_cvttpd_epi32(a));
+inline intrinsic::m128i to_int32(intrinsic::m128 a) { return intrinsic::mm_cvttps_epi32(a); }
+inline native_t<std::int32_t, 2> to_int32(intrinsic::m128d a) {
+  const auto four = std::bit_cast<native_t<std::int32_t, 4>>(intrinsic::mm_cvttpd_epi32(a));
   return picked<0>(four, four, std::make_integer_sequence<int, 2>{});
 }
 #if defined(__AVX__)
-inline __m256i to_int32(__m256 a) { return _mm256_cvttps_epi32(a); }
-inline __m128i to_int32(__m256d a) { return _mm256_cvttpd_epi32(a); }
+inline intrinsic::m256i to_int32(intrinsic::m256 a) { return intrinsic::mm256_cvttps_epi32(a); }
+inline intrinsic::m128i to_int32(intrinsic::m256d a) { return intrinsic::mm256_cvttpd_epi32(a); }
 #endif
 #if defined(__AVX512F__)
-inline __m512i to_int32(__m512 a) { return _mm512_maskz_cvttps_epi32(0xffff, a); }
-inline __m256i to_int32(__m512d a) { return _mm512_maskz_cvttpd_epi32(0xff, a); }
+inline intrinsic::m512i to_int32(intrinsic::m512 a) { return intrinsic::mm512_cvttps_epi32(a); }
+inline intrinsic::m256i to_int32(intrinsic::m512d a) { return intrinsic::mm512_cvttpd_epi32(a); }
 #endif
 #if defined(__AVX512DQ__) && defined(__AVX512VL__)
-inline __m512i to_int64(__m256 a) { return _mm512_maskz_cvttps_epi64(0xff, a); }
-inline __m256i to_int64(__m128 a) { return _mm256_cvttps_epi64(a); }
-inline __m128i to_int64(__m128d a) { return _mm_cvttpd_epi64(a); }
-inline __m256i to_int64(__m256d a) { return _mm256_cvttpd_epi64(a); }
-inline __m512i to_int64(__m512d a) { return _mm512_maskz_cvttpd_epi64(0xff, a); }
+inline intrinsic::m512i to_int64(intrinsic::m256 a) { return intrinsic::mm512_cvttps_epi64(a); }
+inline intrinsic::m256i to_int64(intrinsic::m128 a) { return intrinsic::mm256_cvttps_epi64(a); }
+inline intrinsic::m128i to_int64(intrinsic::m128d a) { return intrinsic::mm_cvttpd_epi64(a); }
+inline intrinsic::m256i to_int64(intrinsic::m256d a) { return intrinsic::mm256_cvttpd_epi64(a); }
+inline intrinsic::m512i to_int64(intrinsic::m512d a) { return intrinsic::mm512_cvttpd_epi64(a); }
 #endif
 // clang-format on
 #endif
@@ -96,6 +97,11 @@ template <class To, class From, int N>
       return where(beyond, low ^ lanes<To, N>(To{1} << 63), low);
     } else if constexpr (std::same_as<To, std::uint32_t>) {
       return convert<To>(convert<std::int64_t>(a));
+    } else if constexpr (std::same_as<To, std::uint8_t>) {
+      // As in PyTorch, the low bits of a 64-bit result, which beyond 32 bits are others.
+      const lanes<From, N> edge(From{0x1p31f});
+      if (any((a >= edge) | (a < -edge))) return convert<To>(convert<std::int64_t>(a));
+      return convert<To>(convert<std::int32_t>(a));
     } else if constexpr (sizeof(To) < 4) {
       return convert<To>(convert<std::int32_t>(a));
     } else {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -42,9 +43,9 @@ alignas(64) inline constexpr float erf_coefficients[6][16] = {
   // The interval's number stands in the low bits of a sum with 1.5 * 2^23, and the lookup reads no others.
   const V shift(0x1.8p23f), number = fma(size, V(1 / erf_interval), shift);
   const V t = fma(number - shift, V(-erf_interval), size);
-  const auto index = std::bit_cast<__m512i>(number.v);
+  const auto index = std::bit_cast<intrinsic::m512i>(number.v);
   const auto row = [&](int j) __attribute__((always_inline)) {
-    return V(static_cast<V::native>(_mm512_maskz_permutexvar_ps(0xffff, index, _mm512_load_ps(erf_coefficients[j]))));
+    return V(static_cast<V::native>(intrinsic::mm512_permutexvar_ps(index, load<16>(&erf_coefficients[j][0]).v)));
   };
   const V low = fma(fma(row(5), t, row(4)), t, row(3));
   const V y = size * fma(fma(fma(low, t, row(2)), t, row(1)), t, row(0));

@@ -9,7 +9,7 @@
 #include <kiln/device/cpu/simd/halves.hpp>
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <kiln/device/cpu/simd/intrinsics.hpp>
 #endif
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -49,86 +49,100 @@ void exponent(lacking);
 void mantissa(lacking);
 
 #if defined(__SSE2__)
-// Without optimisation the compiler has intrinsics as macros, whose casts of masks warn here.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-// The 512-bit forms are the masked ones with every lane on: the same instructions, without the uninitialised source
-// operand that GCC 12 warns about in its own header.
 // clang-format off
-inline __m128  sqrt(__m128 a) { return _mm_sqrt_ps(a); }
-inline __m128d sqrt(__m128d a) { return _mm_sqrt_pd(a); }
+inline intrinsic::m128  sqrt(intrinsic::m128 a) { return intrinsic::mm_sqrt_ps(a); }
+inline intrinsic::m128d sqrt(intrinsic::m128d a) { return intrinsic::mm_sqrt_pd(a); }
 // lesser and greater return the second operand if either is a NaN.
-inline __m128  lesser(__m128 a, __m128 b) { return _mm_min_ps(a, b); }
-inline __m128d lesser(__m128d a, __m128d b) { return _mm_min_pd(a, b); }
-inline __m128  greater(__m128 a, __m128 b) { return _mm_max_ps(a, b); }
-inline __m128d greater(__m128d a, __m128d b) { return _mm_max_pd(a, b); }
+inline intrinsic::m128  lesser(intrinsic::m128 a, intrinsic::m128 b) { return intrinsic::mm_min_ps(a, b); }
+inline intrinsic::m128d lesser(intrinsic::m128d a, intrinsic::m128d b) { return intrinsic::mm_min_pd(a, b); }
+inline intrinsic::m128  greater(intrinsic::m128 a, intrinsic::m128 b) { return intrinsic::mm_max_ps(a, b); }
+inline intrinsic::m128d greater(intrinsic::m128d a, intrinsic::m128d b) { return intrinsic::mm_max_pd(a, b); }
 #if defined(__SSE4_1__)
-template <rounding Way> __m128  rounded(__m128 a) { return _mm_round_ps(a, static_cast<int>(Way)); }
-template <rounding Way> __m128d rounded(__m128d a) { return _mm_round_pd(a, static_cast<int>(Way)); }
+template <rounding Way> intrinsic::m128  rounded(intrinsic::m128 a) {
+  return intrinsic::mm_round_ps<static_cast<int>(Way)>(a);
+}
+template <rounding Way> intrinsic::m128d rounded(intrinsic::m128d a) {
+  return intrinsic::mm_round_pd<static_cast<int>(Way)>(a);
+}
 #endif
 #if defined(__FMA__)
-inline __m128  fused(__m128 a, __m128 b, __m128 c) { return _mm_fmadd_ps(a, b, c); }
-inline __m128d fused(__m128d a, __m128d b, __m128d c) { return _mm_fmadd_pd(a, b, c); }
-inline __m256  fused(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
-inline __m256d fused(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+inline intrinsic::m128  fused(intrinsic::m128 a, intrinsic::m128 b, intrinsic::m128 c) {
+  return intrinsic::mm_fmadd_ps(a, b, c);
+}
+inline intrinsic::m128d fused(intrinsic::m128d a, intrinsic::m128d b, intrinsic::m128d c) {
+  return intrinsic::mm_fmadd_pd(a, b, c);
+}
+inline intrinsic::m256  fused(intrinsic::m256 a, intrinsic::m256 b, intrinsic::m256 c) {
+  return intrinsic::mm256_fmadd_ps(a, b, c);
+}
+inline intrinsic::m256d fused(intrinsic::m256d a, intrinsic::m256d b, intrinsic::m256d c) {
+  return intrinsic::mm256_fmadd_pd(a, b, c);
+}
 #endif
 #if defined(__AVX__)
-inline __m256  sqrt(__m256 a) { return _mm256_sqrt_ps(a); }
-inline __m256d sqrt(__m256d a) { return _mm256_sqrt_pd(a); }
-inline __m256  lesser(__m256 a, __m256 b) { return _mm256_min_ps(a, b); }
-inline __m256d lesser(__m256d a, __m256d b) { return _mm256_min_pd(a, b); }
-inline __m256  greater(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
-inline __m256d greater(__m256d a, __m256d b) { return _mm256_max_pd(a, b); }
-template <rounding Way> __m256  rounded(__m256 a) { return _mm256_round_ps(a, static_cast<int>(Way)); }
-template <rounding Way> __m256d rounded(__m256d a) { return _mm256_round_pd(a, static_cast<int>(Way)); }
+inline intrinsic::m256  sqrt(intrinsic::m256 a) { return intrinsic::mm256_sqrt_ps(a); }
+inline intrinsic::m256d sqrt(intrinsic::m256d a) { return intrinsic::mm256_sqrt_pd(a); }
+inline intrinsic::m256  lesser(intrinsic::m256 a, intrinsic::m256 b) { return intrinsic::mm256_min_ps(a, b); }
+inline intrinsic::m256d lesser(intrinsic::m256d a, intrinsic::m256d b) { return intrinsic::mm256_min_pd(a, b); }
+inline intrinsic::m256  greater(intrinsic::m256 a, intrinsic::m256 b) { return intrinsic::mm256_max_ps(a, b); }
+inline intrinsic::m256d greater(intrinsic::m256d a, intrinsic::m256d b) { return intrinsic::mm256_max_pd(a, b); }
+template <rounding Way> intrinsic::m256  rounded(intrinsic::m256 a) {
+  return intrinsic::mm256_round_ps<static_cast<int>(Way)>(a);
+}
+template <rounding Way> intrinsic::m256d rounded(intrinsic::m256d a) {
+  return intrinsic::mm256_round_pd<static_cast<int>(Way)>(a);
+}
 #endif
 #if defined(__AVX512F__)
-inline __m512  sqrt(__m512 a) { return _mm512_maskz_sqrt_ps(0xffff, a); }
-inline __m512d sqrt(__m512d a) { return _mm512_maskz_sqrt_pd(0xff, a); }
-inline __m512  lesser(__m512 a, __m512 b) { return _mm512_maskz_min_ps(0xffff, a, b); }
-inline __m512d lesser(__m512d a, __m512d b) { return _mm512_maskz_min_pd(0xff, a, b); }
-inline __m512  greater(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xffff, a, b); }
-inline __m512d greater(__m512d a, __m512d b) { return _mm512_maskz_max_pd(0xff, a, b); }
-inline __m512  fused(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
-inline __m512d fused(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
-template <rounding Way> __m512  rounded(__m512 a) {
-  return _mm512_maskz_roundscale_ps(0xffff, a, static_cast<int>(Way));
+inline intrinsic::m512  sqrt(intrinsic::m512 a) { return intrinsic::mm512_sqrt_ps(a); }
+inline intrinsic::m512d sqrt(intrinsic::m512d a) { return intrinsic::mm512_sqrt_pd(a); }
+inline intrinsic::m512  lesser(intrinsic::m512 a, intrinsic::m512 b) { return intrinsic::mm512_min_ps(a, b); }
+inline intrinsic::m512d lesser(intrinsic::m512d a, intrinsic::m512d b) { return intrinsic::mm512_min_pd(a, b); }
+inline intrinsic::m512  greater(intrinsic::m512 a, intrinsic::m512 b) { return intrinsic::mm512_max_ps(a, b); }
+inline intrinsic::m512d greater(intrinsic::m512d a, intrinsic::m512d b) { return intrinsic::mm512_max_pd(a, b); }
+inline intrinsic::m512  fused(intrinsic::m512 a, intrinsic::m512 b, intrinsic::m512 c) {
+  return intrinsic::mm512_fmadd_ps(a, b, c);
 }
-template <rounding Way> __m512d rounded(__m512d a) {
-  return _mm512_maskz_roundscale_pd(0xff, a, static_cast<int>(Way));
+inline intrinsic::m512d fused(intrinsic::m512d a, intrinsic::m512d b, intrinsic::m512d c) {
+  return intrinsic::mm512_fmadd_pd(a, b, c);
+}
+template <rounding Way> intrinsic::m512  rounded(intrinsic::m512 a) {
+  return intrinsic::mm512_roundscale_ps<static_cast<int>(Way)>(a);
+}
+template <rounding Way> intrinsic::m512d rounded(intrinsic::m512d a) {
+  return intrinsic::mm512_roundscale_pd<static_cast<int>(Way)>(a);
 }
 #endif
 #if defined(__AVX512F__) && defined(__AVX512VL__)
 // p * 2^n for integral n, rounded once: overflow and subnormal results included.
-inline __m128  scaled(__m128 p, __m128 n) { return _mm_scalef_ps(p, n); }
-inline __m128d scaled(__m128d p, __m128d n) { return _mm_scalef_pd(p, n); }
-inline __m256  scaled(__m256 p, __m256 n) { return _mm256_scalef_ps(p, n); }
-inline __m256d scaled(__m256d p, __m256d n) { return _mm256_scalef_pd(p, n); }
-inline __m512  scaled(__m512 p, __m512 n) { return _mm512_maskz_scalef_ps(0xffff, p, n); }
-inline __m512d scaled(__m512d p, __m512d n) { return _mm512_maskz_scalef_pd(0xff, p, n); }
+inline intrinsic::m128  scaled(intrinsic::m128 p, intrinsic::m128 n) { return intrinsic::mm_scalef_ps(p, n); }
+inline intrinsic::m128d scaled(intrinsic::m128d p, intrinsic::m128d n) { return intrinsic::mm_scalef_pd(p, n); }
+inline intrinsic::m256  scaled(intrinsic::m256 p, intrinsic::m256 n) { return intrinsic::mm256_scalef_ps(p, n); }
+inline intrinsic::m256d scaled(intrinsic::m256d p, intrinsic::m256d n) { return intrinsic::mm256_scalef_pd(p, n); }
+inline intrinsic::m512  scaled(intrinsic::m512 p, intrinsic::m512 n) { return intrinsic::mm512_scalef_ps(p, n); }
+inline intrinsic::m512d scaled(intrinsic::m512d p, intrinsic::m512d n) { return intrinsic::mm512_scalef_pd(p, n); }
 // 1 / sqrt(a) within 2^-14.
-inline __m128  nearly_rsqrt(__m128 a) { return _mm_rsqrt14_ps(a); }
-inline __m128d nearly_rsqrt(__m128d a) { return _mm_rsqrt14_pd(a); }
-inline __m256  nearly_rsqrt(__m256 a) { return _mm256_rsqrt14_ps(a); }
-inline __m256d nearly_rsqrt(__m256d a) { return _mm256_rsqrt14_pd(a); }
-inline __m512  nearly_rsqrt(__m512 a) { return _mm512_maskz_rsqrt14_ps(0xffff, a); }
-inline __m512d nearly_rsqrt(__m512d a) { return _mm512_maskz_rsqrt14_pd(0xff, a); }
+inline intrinsic::m128  nearly_rsqrt(intrinsic::m128 a) { return intrinsic::mm_rsqrt14_ps(a); }
+inline intrinsic::m128d nearly_rsqrt(intrinsic::m128d a) { return intrinsic::mm_rsqrt14_pd(a); }
+inline intrinsic::m256  nearly_rsqrt(intrinsic::m256 a) { return intrinsic::mm256_rsqrt14_ps(a); }
+inline intrinsic::m256d nearly_rsqrt(intrinsic::m256d a) { return intrinsic::mm256_rsqrt14_pd(a); }
+inline intrinsic::m512  nearly_rsqrt(intrinsic::m512 a) { return intrinsic::mm512_rsqrt14_ps(a); }
+inline intrinsic::m512d nearly_rsqrt(intrinsic::m512d a) { return intrinsic::mm512_rsqrt14_pd(a); }
 // floor(log2|a|), and a / 2^that; -inf and 1 with its sign at zero, inf and 1 at infinity, mantissa NaN below zero.
-inline __m128  exponent(__m128 a) { return _mm_getexp_ps(a); }
-inline __m128d exponent(__m128d a) { return _mm_getexp_pd(a); }
-inline __m256  exponent(__m256 a) { return _mm256_getexp_ps(a); }
-inline __m256d exponent(__m256d a) { return _mm256_getexp_pd(a); }
-inline __m512  exponent(__m512 a) { return _mm512_maskz_getexp_ps(0xffff, a); }
-inline __m512d exponent(__m512d a) { return _mm512_maskz_getexp_pd(0xff, a); }
-inline __m128  mantissa(__m128 a) { return _mm_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
-inline __m128d mantissa(__m128d a) { return _mm_getmant_pd(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
-inline __m256  mantissa(__m256 a) { return _mm256_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
-inline __m256d mantissa(__m256d a) { return _mm256_getmant_pd(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
-inline __m512  mantissa(__m512 a) { return _mm512_maskz_getmant_ps(0xffff, a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
-inline __m512d mantissa(__m512d a) { return _mm512_maskz_getmant_pd(0xff, a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
+inline intrinsic::m128  exponent(intrinsic::m128 a) { return intrinsic::mm_getexp_ps(a); }
+inline intrinsic::m128d exponent(intrinsic::m128d a) { return intrinsic::mm_getexp_pd(a); }
+inline intrinsic::m256  exponent(intrinsic::m256 a) { return intrinsic::mm256_getexp_ps(a); }
+inline intrinsic::m256d exponent(intrinsic::m256d a) { return intrinsic::mm256_getexp_pd(a); }
+inline intrinsic::m512  exponent(intrinsic::m512 a) { return intrinsic::mm512_getexp_ps(a); }
+inline intrinsic::m512d exponent(intrinsic::m512d a) { return intrinsic::mm512_getexp_pd(a); }
+inline intrinsic::m128  mantissa(intrinsic::m128 a) { return intrinsic::mm_getmant_ps(a); }
+inline intrinsic::m128d mantissa(intrinsic::m128d a) { return intrinsic::mm_getmant_pd(a); }
+inline intrinsic::m256  mantissa(intrinsic::m256 a) { return intrinsic::mm256_getmant_ps(a); }
+inline intrinsic::m256d mantissa(intrinsic::m256d a) { return intrinsic::mm256_getmant_pd(a); }
+inline intrinsic::m512  mantissa(intrinsic::m512 a) { return intrinsic::mm512_getmant_ps(a); }
+inline intrinsic::m512d mantissa(intrinsic::m512d a) { return intrinsic::mm512_getmant_pd(a); }
 #endif
 // clang-format on
-#pragma GCC diagnostic pop
 #else
 template <class Native, class F, class... More>
 Native by_lane(F f, Native a, More... more) {

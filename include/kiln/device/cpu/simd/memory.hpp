@@ -11,7 +11,7 @@
 #include <kiln/device/cpu/simd/compare.hpp>
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <kiln/device/cpu/simd/intrinsics.hpp>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -51,10 +51,11 @@ template <class S, int N>
   } else {
 #if defined(__AVX512F__)
     if constexpr (N == 16)
-      return lanes<float, N>(native_t<float, N>(_mm512_maskz_cvtph_ps(0xffff, std::bit_cast<__m256i>(bits))));
+      return lanes<float, N>(native_t<float, N>(intrinsic::mm512_cvtph_ps(std::bit_cast<intrinsic::m256i>(bits))));
 #endif
 #if defined(__F16C__)
-    if constexpr (N == 8) return lanes<float, N>(native_t<float, N>(_mm256_cvtph_ps(std::bit_cast<__m128i>(bits))));
+    if constexpr (N == 8)
+      return lanes<float, N>(native_t<float, N>(intrinsic::mm256_cvtph_ps(std::bit_cast<intrinsic::m128i>(bits))));
 #endif
 #if defined(__aarch64__)
     if constexpr (N == 4) return lanes<float, N>(native_t<float, N>(vcvt_f32_f16(std::bit_cast<float16x4_t>(bits))));
@@ -87,10 +88,10 @@ template <class S, int N>
     return resized<std::uint16_t, std::uint32_t, N>(size > 0x7f800000 ? nan : rounded);
   } else {
 #if defined(__AVX512F__)
-    if constexpr (N == 16) return std::bit_cast<native_t<std::uint16_t, N>>(_mm512_maskz_cvtps_ph(0xffff, a.v, 8));
+    if constexpr (N == 16) return std::bit_cast<native_t<std::uint16_t, N>>(intrinsic::mm512_cvtps_ph(a.v));
 #endif
 #if defined(__F16C__)
-    if constexpr (N == 8) return std::bit_cast<native_t<std::uint16_t, N>>(_mm256_cvtps_ph(a.v, 0));
+    if constexpr (N == 8) return std::bit_cast<native_t<std::uint16_t, N>>(intrinsic::mm256_cvtps_ph(a.v));
 #endif
 #if defined(__aarch64__)
     if constexpr (N == 4)

@@ -43,33 +43,33 @@ constexpr std::uint64_t low_bits(int count) {
 #if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
 template <>
 struct register_of<16> {
-  using type = __m128i;
+  using type = intrinsic::m128i;
 };
 template <>
 struct register_of<32> {
-  using type = __m256i;
+  using type = intrinsic::m256i;
 };
 template <>
 struct register_of<64> {
-  using type = __m512i;
+  using type = intrinsic::m512i;
 };
-inline __m128i load_bytes(__m128i other, std::uint64_t mask, const void* p) {
-  return _mm_mask_loadu_epi8(other, static_cast<__mmask16>(mask), p);
+inline intrinsic::m128i load_bytes(intrinsic::m128i other, std::uint64_t mask, const void* p) {
+  return intrinsic::mm_mask_loadu_epi8(other, mask, p);
 }
-inline __m256i load_bytes(__m256i other, std::uint64_t mask, const void* p) {
-  return _mm256_mask_loadu_epi8(other, static_cast<__mmask32>(mask), p);
+inline intrinsic::m256i load_bytes(intrinsic::m256i other, std::uint64_t mask, const void* p) {
+  return intrinsic::mm256_mask_loadu_epi8(other, mask, p);
 }
-inline __m512i load_bytes(__m512i other, std::uint64_t mask, const void* p) {
-  return _mm512_mask_loadu_epi8(other, mask, p);
+inline intrinsic::m512i load_bytes(intrinsic::m512i other, std::uint64_t mask, const void* p) {
+  return intrinsic::mm512_mask_loadu_epi8(other, mask, p);
 }
-inline void store_words(void* p, std::uint64_t mask, __m128i a) {
-  _mm_mask_storeu_epi32(p, static_cast<__mmask8>(mask), a);
+inline void store_words(void* p, std::uint64_t mask, intrinsic::m128i a) {
+  intrinsic::mm_mask_storeu_epi32(p, mask, a);
 }
-inline void store_words(void* p, std::uint64_t mask, __m256i a) {
-  _mm256_mask_storeu_epi32(p, static_cast<__mmask8>(mask), a);
+inline void store_words(void* p, std::uint64_t mask, intrinsic::m256i a) {
+  intrinsic::mm256_mask_storeu_epi32(p, mask, a);
 }
-inline void store_words(void* p, std::uint64_t mask, __m512i a) {
-  _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(mask), a);
+inline void store_words(void* p, std::uint64_t mask, intrinsic::m512i a) {
+  intrinsic::mm512_mask_storeu_epi32(p, mask, a);
 }
 #endif
 /// Whether registers of so many bytes have masked moves.

@@ -3,6 +3,7 @@
 // (x + k)^-(n+1) over k >= 0. Lane by lane, in double.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,16 +12,16 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
-/// Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
+/// c^s times Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
 /// (Abramowitz and Stegun 23.1.30).
-inline double hurwitz_zeta(double s, double x) {
+inline double hurwitz_zeta(double s, double x, double c = 1) {
   double sum = 0;
   for (; x < 16 + s; x += 1) {
-    const double term = std::pow(x, -s);
+    const double term = std::pow(x / c, -s);
     sum += term;
     if (term < sum * 1e-18) return sum;
   }
-  const double power = std::pow(x, -s);
+  const double power = std::pow(x / c, -s);
   sum += power * (x / (s - 1) + 0.5);
   // Bernoulli numbers B(2k) by (2k)!.
   constexpr double coefficients[] = {1.0 / 12,          -1.0 / 720,
@@ -28,8 +29,8 @@ inline double hurwitz_zeta(double s, double x) {
                                      1.0 / 47900160,    -691.0 / 1307674368000,
                                      1.0 / 74724249600, -3617.0 / 10670622842880000.0};
   double factor = s * power / x, order = s;
-  for (const double c : coefficients) {
-    sum += c * factor;
+  for (const double coefficient : coefficients) {
+    sum += coefficient * factor;
     factor *= (order + 1) * (order + 2) / (x * x);
     order += 2;
   }
@@ -43,7 +44,11 @@ inline double polygamma_of(double n, double x) {
   const double s = n + 1, sign = std::fmod(n, 2) == 1 ? 1 : -1;
   double zeta = 0;
   if (x > 0) {
-    zeta = std::isinf(x) ? 0 : hurwitz_zeta(s, x);
+    if (std::isinf(x)) return sign * 0.0;
+    // A power of two near x is taken out: the powers of a large x would underflow before n! makes up for it.
+    const int exponent = std::max(std::ilogb(x), 0);
+    const double scaled = std::tgamma(s) * hurwitz_zeta(s, x, std::ldexp(1.0, exponent));
+    return sign * std::ldexp(scaled, -static_cast<int>(s) * exponent);
   } else if (std::isfinite(x) && x == std::floor(x)) {
     zeta = std::numeric_limits<double>::infinity();
   } else {

@@ -132,4 +132,22 @@ template <std::floating_point T, int N>
   }
 }
 
+/// x to the power y of integers, wrapping around; 1 / x^-y without its fraction for negative y, and 0 for that of 0.
+template <std::integral T>
+constexpr T integer_power(T x, T y) {
+  if (std::is_signed_v<T> && y < T(0)) {
+    if (x == T(1)) return T(1);
+    return x == static_cast<T>(-1) ? static_cast<T>(y & T(1) ? -1 : 1) : T(0);
+  }
+  auto base = static_cast<std::uint64_t>(x), rest = static_cast<std::uint64_t>(y);
+  std::uint64_t out = 1;
+  for (; rest != 0; rest >>= 1, base *= base)
+    if (rest & 1) out *= base;
+  return static_cast<T>(out);
+}
+template <Integer T, int N>
+inline lanes<T, N> pow(lanes<T, N> x, lanes<T, N> y) {
+  return per_lane([](T a, T b) { return integer_power(a, b); }, x, y);
+}
+
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -18,22 +18,22 @@ struct streamed {};  // no such move
 #if defined(__SSE2__)
 template <>
 struct streamed<16> {
-  static void store(void* p, __m128i a) { _mm_stream_si128(static_cast<__m128i*>(p), a); }
-  using type = __m128i;
+  static void store(void* p, intrinsic::m128i a) { intrinsic::mm_stream_si128(p, a); }
+  using type = intrinsic::m128i;
 };
 #endif
 #if defined(__AVX__)
 template <>
 struct streamed<32> {
-  static void store(void* p, __m256i a) { _mm256_stream_si256(static_cast<__m256i*>(p), a); }
-  using type = __m256i;
+  static void store(void* p, intrinsic::m256i a) { intrinsic::mm256_stream_si256(p, a); }
+  using type = intrinsic::m256i;
 };
 #endif
 #if defined(__AVX512F__)
 template <>
 struct streamed<64> {
-  static void store(void* p, __m512i a) { _mm512_stream_si512(static_cast<__m512i*>(p), a); }
-  using type = __m512i;
+  static void store(void* p, intrinsic::m512i a) { intrinsic::mm512_stream_si512(p, a); }
+  using type = intrinsic::m512i;
 };
 #endif
 }  // namespace hardware
@@ -71,7 +71,7 @@ inline void stream(void* to, const void* from, std::size_t bytes) {
 /// Orders streamed writes before what follows, on this thread.
 inline void stream_fence() {
 #if defined(__SSE2__)
-  _mm_sfence();
+  intrinsic::mm_sfence();
 #endif
 }
 

@@ -3,10 +3,12 @@
 // layout. What the compiled one computes is held against foreign oracles elsewhere; drawn tapes that only the
 // interpreter can run are held against loops in double in tests/device/cuda/fuzz.test.cpp.
 #include <kiln/autograd/node.hpp>
-#include <kiln/device/cpu/interpreter.hpp>
-#include <kiln/device/cpu/reduce.hpp>
+#include <kiln/device/cpu/drivers.hpp>
 #include <kiln/expr/formula.hpp>
 #include <kiln/kiln.hpp>
+#ifndef KILN_COMPILED
+#include <kiln/device/cpu/interpreter.hpp>
+#endif
 
 #include <doctest/doctest.h>
 
@@ -19,6 +21,13 @@
 using namespace kiln;
 
 namespace {
+
+// The interpreter takes as long to compile as all else here: from the library where there is one.
+#ifdef KILN_COMPILED
+using cpu::drivers::interpret;
+#else
+using cpu::interpret;
+#endif
 
 std::mt19937 engine(7);
 std::int64_t draw(std::int64_t below) {
@@ -63,8 +72,8 @@ template <class Program>
 struct both {
   static constexpr const cpu::compiled& compiled = cpu::compiler<Program>::program;
   static const cpu::compiled& interpreted() {
-    static const cpu::interpreted kept(view(Program::tape), Program::stores.data(), Program::row_root);
-    return kept.program();
+    static const auto kept = interpret(view(Program::tape), Program::stores.data(), Program::row_root);
+    return *kept;
   }
 };
 
@@ -312,7 +321,7 @@ void check_tasks(const std::string& what, int rounds = 60) {
                     .in = operands.data(),
                     .out = results.data(),
                     .scalars = scalars};
-      c.reductions ? cpu::run_rows(job) : cpu::run_map(job);
+      c.reductions ? cpu::drivers::run_rows(job) : cpu::drivers::run_map(job);
     }
     for (std::size_t r = 0; r < out[0].size(); ++r)
       if (!same(out[0][r], out[1][r])) {
@@ -388,10 +397,10 @@ TEST_CASE("interpreter: a tape that has more than kernels take, or that nobody c
   const dtype stores[] = {dtype::float32};
   std::vector<instruction> code;
   for (int i = 0; i < p.size(); ++i) code.push_back(p[i]);
-  CHECK_THROWS_WITH_AS(cpu::interpreted({code.data(), p.size(), results, 1}, stores, false),
+  CHECK_THROWS_WITH_AS(interpret({code.data(), p.size(), results, 1}, stores, false),
                        doctest::Contains("too many tensors"), value_error);
   const instruction whole[] = {{.code = opcode::leaf, .slot = 0}, {.code = opcode_of("gelu"), .a = 0}};
   const std::int16_t last[] = {1};
-  CHECK_THROWS_WITH_AS(cpu::interpreted({whole, 2, last, 1}, stores, false), doctest::Contains("gelu of float32"),
+  CHECK_THROWS_WITH_AS(interpret({whole, 2, last, 1}, stores, false), doctest::Contains("gelu of float32"),
                        value_error);
 }
