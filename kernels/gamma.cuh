@@ -41,12 +41,12 @@ __device__ inline float digamma(float x) {
   return float(digamma(double(x)));
 }
 
-/// Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
+/// c^s times Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
 /// (Abramowitz and Stegun 23.1.30).
-__device__ inline double hurwitz_zeta(double s, double x) {
+__device__ inline double hurwitz_zeta(double s, double x, double c = 1) {
   double sum = 0;
   for (; x < 16 + s; x += 1) {
-    const double term = pow(x, -s);
+    const double term = pow(x / c, -s);
     sum += term;
     if (term < sum * 1e-18) return sum;
   }
@@ -55,7 +55,7 @@ __device__ inline double hurwitz_zeta(double s, double x) {
                                      1.0 / 30240,       -1.0 / 1209600,
                                      1.0 / 47900160,    -691.0 / 1307674368000.0,
                                      1.0 / 74724249600.0, -3617.0 / 10670622842880000.0};
-  const double power = pow(x, -s);
+  const double power = pow(x / c, -s);
   sum += power * (x / (s - 1) + 0.5);
   double factor = s * power / x, order = s;
   for (int k = 0; k < 8; ++k) {
@@ -73,7 +73,12 @@ __device__ inline double polygamma(double n, double x) {
   const double s = n + 1, turn = fmod(n, 2.0) == 1 ? 1 : -1;
   double zeta;
   if (x > 0) {
-    zeta = isinf(x) ? 0 : hurwitz_zeta(s, x);
+    if (isinf(x)) return turn * 0.0;
+    // A power of two near x is taken out: the powers of a large x would underflow before n! makes up for it.
+    const double exponent = x < 2 ? 0.0 : floor(::log2(x));
+    const double scaled = ::tgamma(s) * hurwitz_zeta(s, x, ::exp2(exponent));
+    const double back = ::exp2(-0.5 * s * exponent);  // twice, as it may underflow where the result does not
+    return turn * (scaled * back * back);
   } else if (isfinite(x) && x == floor(x)) {
     zeta = infinity<double>();
   } else {

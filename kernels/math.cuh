@@ -220,6 +220,15 @@ __device__ inline double acosh(double x) { return ::acosh(x); }
 __device__ inline float atanh(float x) { return ::atanhf(x); }
 __device__ inline double atanh(double x) { return ::atanh(x); }
 
+/// Of integers, wrapping around; 1 / x^-y without its fraction for negative y, and 0 for that of 0.
+template <class T>
+__device__ inline T pow(T x, T y) {
+  if (below_zero(y)) return x == T(1) ? x : x == T(-1) ? (y & T(1) ? x : T(1)) : T(0);
+  uint64 base = uint64(x), rest = uint64(y), out = 1;
+  for (; rest != 0; rest >>= 1, base *= base)
+    if (rest & 1) out *= base;
+  return T(out);
+}
 __device__ inline float pow(float x, float y) { return ::powf(x, y); }
 __device__ inline double pow(double x, double y) { return ::pow(x, y); }
 __device__ inline float hypot(float x, float y) { return ::hypotf(x, y); }

@@ -64,27 +64,32 @@ __device__ inline void max_pool(const T* x, T* y, const pool_shape& s) {
     auto most = -infinity<typename computed_in<T>::type>();
     each_under(s, row, column, [&](int64 r, int64 c) {
       const auto v = value_of(image[r * s.columns + c]);
-      if (v > most || v != v) most = v;
-      return v != v;  // a nan is larger than all else
+      if (v > most || v != v) most = v;  // a nan is larger than all else
+      return false;
     });
     y[i] = stored_as<T>(most);
   });
 }
-/// The first of the largest elements gets the gradient of a window.
+/// The first of the largest elements, or the last nan, gets the gradient of a window.
 template <class T>
-__device__ inline void max_pool_backward(const T* x, const T* y, const T* dy, T* dx, const pool_shape& s, bool add) {
+__device__ inline void max_pool_backward(const T* x, const T*, const T* dy, T* dx, const pool_shape& s, bool add) {
   each_of(s.planes, s.rows, s.columns, [&](int64 plane, int64 row, int64 column, int64 i) {
     const T* const image = x + plane * s.rows * s.columns;
     auto sum = add ? value_of(dx[i]) : typename computed_in<T>::type(0);
     each_over(s, row, column, [&](int64 place_row, int64 place_column) {
       const int64 place = (plane * s.place_rows + place_row) * s.place_columns + place_column;
-      const auto most = value_of(y[place]);
+      typename computed_in<T>::type most = 0;
+      bool any = false, here = false;
       each_under(s, place_row, place_column, [&](int64 r, int64 c) {
         const auto v = value_of(image[r * s.columns + c]);
-        if (v != most && (v == v || most == most)) return false;
-        if (r == row && c == column) sum += value_of(dy[place]);
-        return true;
+        if (!any || v > most || v != v) {
+          any = true;
+          most = v;
+          here = r == row && c == column;
+        }
+        return false;
       });
+      if (here) sum += value_of(dy[place]);
     });
     dx[i] = stored_as<T>(sum);
   });

@@ -4,6 +4,11 @@
 // on the device and have a host branch for the emulator.
 #pragma once
 
+// A rule is one text for all types: what it compares with zero may be unsigned.
+#if defined(__CUDACC__)
+#pragma nv_diag_suppress 186
+#endif
+
 namespace kiln::kernels {
 
 using int8 = signed char;
@@ -135,7 +140,9 @@ template <class To, class From>
 struct conversion {
   static __device__ inline To of(From x) {
     if constexpr (is_floating<From> && !is_floating<To>) {
-      if constexpr (sizeof(To) < 4)
+      if constexpr (sizeof(To) == 1 && To(-1) > To(0))
+        return To(truncated<int64>(x));  // as in PyTorch
+      else if constexpr (sizeof(To) < 4)
         return To(truncated<int32>(x));
       else
         return truncated<To>(x);

@@ -120,3 +120,22 @@ TEST_CASE("cache: texts and images are dumped where asked, also those that do no
                   device_error);
   CHECK(here.read("dump/kiln_map_1_sm90.cu") == "bad");
 }
+
+TEST_CASE("cache: an image from disk that does not load is removed there and compiled anew, once") {
+  const folder here;
+  const cuda::disk_cache disk({here.path(), 1 << 20, {}});
+  const compile_request request = request_for("a");
+  REQUIRE(disk.write(cuda::key_of(request), "checks, but is no code"));
+  counting compiler;
+  const auto call = [&](const compile_request& r) { return compiler(r); };
+  cuda::compile_cache cache({here.path(), 1 << 20, {}});
+  const cuda::kernel_image bad = cache.get(request, call);
+  REQUIRE(*bad == "checks, but is no code");
+  const cuda::kernel_image good = cache.get_anew(request, call, bad);
+  REQUIRE(good != nullptr);
+  CHECK(*good == "image of a");
+  CHECK(disk.read(cuda::key_of(request)) == "image of a");
+  CHECK(cache.get_anew(request, call, bad) == good);      // another thread that met the same
+  CHECK(cache.get_anew(request, call, good) == nullptr);  // what was compiled here would be the same again
+  CHECK(compiler.calls == 1);
+}

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,15 +92,128 @@ TEST_CASE("cache_disk: beyond its limit the least recently used go first, and ha
     REQUIRE(writer.write({k, 0}, std::string(900, 'x')));
     age(writer.place_of({k, 0}), static_cast<int>(60 - 10 * (k == 0 ? 5 : k)));  // number 0 was used last
   }
-  here.write("writing-old", "half");
-  here.write("writing-new", "half");
-  age(here.path() / "writing-old", 2);
+  const std::string digits = "0123456789abcdef0123456789abcde", old = "writing-" + digits + "0",
+                    fresh = "writing-" + digits + "1";
+  here.write(old, "half");
+  here.write(fresh, "half");
+  age(here.path() / old, 2);
   CHECK(limited.sweep() <= 3600);
   CHECK(limited.read({0, 0}));
   CHECK(limited.read({5, 0}));
   CHECK_FALSE(limited.read({1, 0}));
-  CHECK_FALSE(std::filesystem::exists(here.path() / "writing-old"));
-  CHECK(std::filesystem::exists(here.path() / "writing-new"));
+  CHECK_FALSE(std::filesystem::exists(here.path() / old));
+  CHECK(std::filesystem::exists(here.path() / fresh));
+}
+
+TEST_CASE("cache_disk: sweeping touches nothing but plain files of kiln's own names, and follows no link") {
+  const folder here, elsewhere;
+  const disk_cache disk({here.path(), 1000, {}});
+  const std::string digits(31, 'a');
+  elsewhere.write("precious", std::string(5000, 'p'));
+  here.write("thesis.kernel", std::string(5000, 't'));      // somebody's file that ends like ours
+  here.write("writing-my-thesis", std::string(5000, 't'));  // and one that begins so
+  here.write(digits + "A.kernel", std::string(5000, 't'));  // no digit that kiln writes
+  std::filesystem::create_symlink(elsewhere.path() / "precious", here.path() / (digits + "0.kernel"));
+  std::filesystem::create_directory(here.path() / (digits + "1.kernel"));
+  here.write(digits + "2.kernel", std::string(5000, 'k'));
+  for (const auto& entry : std::filesystem::directory_iterator(here.path()))
+    if (!entry.is_symlink()) age(entry.path(), 48);
+  CHECK(disk.sweep() == 0);
+  for (const std::string& name : {std::string("thesis.kernel"), std::string("writing-my-thesis"), digits + "A.kernel",
+                                  digits + "0.kernel", digits + "1.kernel"}) {
+    CAPTURE(name);
+    CHECK(std::filesystem::exists(std::filesystem::symlink_status(here.path() / name)));
+  }
+  CHECK_FALSE(std::filesystem::exists(here.path() / (digits + "2.kernel")));
+  CHECK(elsewhere.read("precious").size() == 5000);
+}
+
+TEST_CASE("cache_disk: in a kernel's place a directory, a FIFO, a device, a link or a vast file is no kernel") {
+  const folder here, elsewhere;
+  const disk_cache disk({here.path(), 1 << 20, {}}), other({elsewhere.path(), 1 << 20, {}});
+  const auto place = disk.place_of({1, 1});
+  REQUIRE(disk.write({2, 2}, "y"));
+  std::filesystem::create_directory(place);
+  CHECK_FALSE(disk.read({1, 1}));
+  CHECK_FALSE(disk.write({1, 1}, "x"));
+  std::filesystem::remove(place);
+  REQUIRE(::mkfifo(place.c_str(), 0600) == 0);
+  CHECK_FALSE(disk.read({1, 1}));  // and does not wait for a writer
+  REQUIRE((std::filesystem::exists(place) || ::mkfifo(place.c_str(), 0600) == 0));
+  CHECK(disk.write({1, 1}, "x"));
+  CHECK(disk.read({1, 1}) == "x");
+  std::filesystem::remove(place);
+  for (const char* device : {"/dev/zero", "/dev/full"}) {  // the first has no end
+    std::filesystem::create_symlink(device, place);
+    CHECK_FALSE(disk.read({1, 1}));
+    std::filesystem::remove(place);
+  }
+  REQUIRE(other.write({1, 1}, "x"));
+  std::filesystem::create_symlink(other.place_of({1, 1}), place);  // good, but not in this folder
+  CHECK_FALSE(disk.read({1, 1}));
+  CHECK(other.read({1, 1}) == "x");
+  std::filesystem::remove(place);
+  std::filesystem::copy_file(disk.place_of({2, 2}), place);
+  std::filesystem::resize_file(place, std::uintmax_t{1} << 40);  // a hole: none of it is read
+  CHECK_FALSE(disk.read({1, 1}));
+}
+
+TEST_CASE("cache_disk: what is made is this user's alone, and what others can write or own is not used") {
+  const folder here;
+  const mode_t before = ::umask(0);
+  const disk_cache disk({here.path() / "new" / "kiln", 1 << 20, {}});
+  REQUIRE(disk.write({1, 1}, "x"));
+  ::umask(before);
+  const auto mode = [](const std::filesystem::path& path) {
+    return static_cast<int>(std::filesystem::status(path).permissions()) & 0777;
+  };
+  CHECK(mode(here.path() / "new") == 0700);
+  CHECK(mode(disk.settings().folder) == 0700);
+  CHECK(mode(disk.place_of({1, 1})) == 0600);
+  CHECK(disk.refusal().empty());
+  for (const int open : {0777, 0770, 0707, 01777}) {
+    REQUIRE(::chmod(disk.settings().folder.c_str(), static_cast<mode_t>(open)) == 0);
+    CHECK_FALSE(disk.read({1, 1}));
+    CHECK_FALSE(disk.write({2, 2}, "y"));
+    CHECK(disk.sweep() == 0);
+    CHECK(disk.refusal().find("can be written by others") != std::string::npos);
+  }
+  REQUIRE(::chmod(disk.settings().folder.c_str(), 0755) == 0);  // others may read
+  CHECK(disk.read({1, 1}) == "x");
+  REQUIRE(::chmod(disk.place_of({1, 1}).c_str(), 0666) == 0);
+  CHECK_FALSE(disk.read({1, 1}));
+  if (::geteuid() != 0) return;  // only root gives files away
+  REQUIRE(disk.write({1, 1}, "x"));
+  REQUIRE(::chown(disk.place_of({1, 1}).c_str(), 65534, 65534) == 0);
+  CHECK_FALSE(disk.read({1, 1}));
+  REQUIRE(disk.write({1, 1}, "x"));
+  REQUIRE(::chown(disk.settings().folder.c_str(), 65534, 65534) == 0);
+  CHECK_FALSE(disk.read({1, 1}));
+  CHECK_FALSE(disk.write({1, 1}, "x"));
+  CHECK(disk.refusal().find("belongs to user 65534") != std::string::npos);
+}
+
+TEST_CASE("cache_disk: a link to the folder is followed; an image that does not load can be dropped") {
+  const folder here;
+  std::filesystem::create_directory(here.path() / "real");
+  std::filesystem::create_symlink(here.path() / "real", here.path() / "link");
+  const disk_cache disk({here.path() / "link", 1 << 20, {}});
+  REQUIRE(disk.write({1, 1}, "x"));
+  CHECK(disk.read({1, 1}) == "x");
+  disk.drop({1, 1});
+  CHECK_FALSE(std::filesystem::exists(here.path() / "real" / disk.place_of({1, 1}).filename()));
+}
+
+TEST_CASE("cache_disk: a dump is no way to write elsewhere, and waits for nobody") {
+  const folder here;
+  here.write("precious", "p");
+  std::filesystem::create_symlink(here.path() / "precious", here.path() / "link.cu");
+  REQUIRE(::mkfifo((here.path() / "fifo.cu").c_str(), 0600) == 0);
+  for (const char* name : {"link.cu", "fifo.cu"}) cuda::detail::write_dump(here.path(), name, "text");
+  CHECK(here.read("precious") == "p");
+  cuda::detail::write_dump(here.path() / "a/b", "good.cu", "longer");
+  cuda::detail::write_dump(here.path() / "a/b", "good.cu", "text");
+  CHECK(here.read("a/b/good.cu") == "text");
 }
 
 TEST_CASE("cache_disk: writing alone keeps the folder near its limit") {
@@ -163,14 +277,21 @@ TEST_CASE("cache_disk: the environment says where and how much") {
   {
     const environment home("HOME", "/home/me");
     CHECK(cuda::settings_from_environment().folder == "/home/me/.cache/kiln");
+    const environment cache("XDG_CACHE_HOME", "/var/me");
+    CHECK(cuda::settings_from_environment().folder == "/var/me/kiln");
+    const environment relative("XDG_CACHE_HOME", "cache/of/me");  // to be ignored, says the specification
+    CHECK(cuda::settings_from_environment().folder == "/home/me/.cache/kiln");
+    const environment none_either("HOME", "me");
+    CHECK(cuda::settings_from_environment().folder.empty());
+    const environment asked("KILN_CACHE_DIR", "kernels");  // what was asked for is taken from where the program began
+    CHECK(cuda::settings_from_environment().folder == std::filesystem::current_path() / "kernels");
   }
   const environment home("HOME", nullptr);
   CHECK(cuda::settings_from_environment().folder.empty());
 }
 
 TEST_CASE("cache_disk: a size that is none is an error that says what one is") {
-  for (const char* text : {"", "many", "12X", "-1", "1.5G"}) {
-    if (!*text) continue;
+  for (const char* text : {"many", "12X", "-1", "1.5G", "1125899906842624G", "18014398509481984K"}) {
     const environment size("KILN_CACHE_SIZE", text);
     CHECK_THROWS_AS(cuda::settings_from_environment(), value_error);
   }

@@ -142,3 +142,20 @@ TEST_CASE("a kernel that fails is named: at the next wait, or at its launch on r
   CHECK_THROWS_WITH_AS(own.synchronize(), doctest::Contains("unspecified launch failure"), kiln::device_error);
   device.reset();
 }
+
+TEST_CASE("an image that was cut off is refused before a driver reads on behind its end") {
+  const std::string& whole = image();
+  kiln::cuda::check_image(whole);
+  for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : whole.size() / 97) {
+    CAPTURE(size);
+    CHECK_THROWS_AS(kiln::cuda::check_image(std::string_view(whole).substr(0, size)), kiln::cuda::bad_image);
+  }
+  CHECK_THROWS_AS(kiln::cuda::check_image(std::string_view(whole).substr(0, whole.size() - 1)), kiln::cuda::bad_image);
+  // Sizes and places that wrap around.
+  for (const std::size_t field : {std::size_t{32}, std::size_t{40}}) {
+    std::string damaged = whole;
+    damaged.replace(field, 8, 8, '\xff');
+    CHECK_THROWS_AS(kiln::cuda::check_image(damaged), kiln::cuda::bad_image);
+  }
+  kiln::cuda::check_image(std::string(64, 'x'));  // no ELF: a driver knows what to say
+}

@@ -143,9 +143,20 @@ bool integer_oracle(std::string_view op, T a, T b, T c, long double& out) {
     out = std::min(a, b);
   else if (op == "maximum")
     out = std::max(a, b);
-  else if (op == "clamp")
+  else if (op == "clamp" || op == "hardtanh")
     out = std::min(std::max(a, b), c);
-  else
+  else if (op == "relu6")
+    out = std::min(std::max(a, T(0)), T(6));
+  else if (op == "threshold")
+    out = a <= b ? c : a;
+  else if (op == "pow" && b < T(0))
+    out = a == T(1) ? T(1) : x + 1 == 0 ? (y % 2 == 0 ? 1 : -1) : 0;
+  else if (op == "pow") {
+    U power = 1, base = x;
+    for (U rest = y; rest != 0; rest /= 2, base *= base)
+      if (rest % 2 == 1) power *= base;
+    out = wrapped(power);
+  } else
     return false;
   return true;
 }

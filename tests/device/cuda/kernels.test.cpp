@@ -109,3 +109,26 @@ TEST_CASE("kernels: where a bundle is required, nothing is compiled, and the err
   ::unsetenv("KILN_REQUIRE_BUNDLE");
   if (device.emulated()) CHECK(device.compiled() == before);
 }
+
+TEST_CASE("kernels: what lies in the cache under a good checksum and is no code is compiled anew") {
+  const auto& device = emulate::stand_in();
+  const cuda_cache_test::folder here;
+  const cuda::launch what = launches_of(dtype::float64, 64)[0];
+  const cuda::source printed = what.print(what.job, what.how);
+  const cuda::compile_request request = cuda::request_for(printed, cuda::properties({}).architecture, cuda::nvrtc());
+  const cuda::disk_cache disk({here.path(), std::uint64_t{1} << 30, {}});
+  const auto compile = cuda::compile_with(cuda::nvrtc());
+  for (const bool cut : {false, true}) {
+    const std::string good = compile(request).image;
+    REQUIRE(disk.write(cuda::key_of(request), cut ? good.substr(0, good.size() / 2) : std::string(100, 'x')));
+    cuda::compile_cache cache({here.path(), std::uint64_t{1} << 30, {}});
+    const long before = device.emulated() ? device.compiled() : 0;
+    const std::string key = cut ? "cut" : "bad";
+    CHECK(cuda::load_kernel(key, printed, {}, cache)->parameters.size() == 3);
+    if (device.emulated()) CHECK(device.compiled() == before + 1);
+    const auto kept = disk.read(cuda::key_of(request));
+    REQUIRE(kept);
+    CHECK_NOTHROW(cuda::check_image(*kept));
+    CHECK(kept->size() > good.size() / 2);
+  }
+}

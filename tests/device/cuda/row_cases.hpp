@@ -43,16 +43,21 @@ inline const std::vector<formula>& formulas() {
       {"logsumexp", 1, [](sheet&, symbol x, std::int64_t) { return apply<logsumexp_op>(x); }},
       {"variance", 1,
        [](sheet&, symbol x, std::int64_t n) {
-         const symbol r = constant_like(x, 1 / static_cast<double>(n));
-         return apply<squared_deviation_op>(x, r) * r;
+         const symbol elements = constant_like(x, static_cast<double>(n));
+         return apply<squared_deviation_op>(x, elements) / elements;
+       }},
+      {"standard deviation", 1,
+       [](sheet&, symbol x, std::int64_t n) {
+         const symbol elements = constant_like(x, static_cast<double>(n));
+         return apply<standard_deviation_op>(x, elements, elements);
        }},
       {"rms_norm", 1,
        [](sheet&, symbol x, std::int64_t n) {
-         return apply<rms_norm_op>(x, constant_like(x, 1 / static_cast<double>(n)), constant_like(x, 1e-5));
+         return apply<rms_norm_op>(x, constant_like(x, static_cast<double>(n)), constant_like(x, 1e-5));
        }},
       {"weighted layer_norm", 3,
        [](sheet& s, symbol x, std::int64_t n) {
-         const symbol y = apply<layer_norm_op>(x, constant_like(x, 1 / static_cast<double>(n)), constant_like(x, 1e-5));
+         const symbol y = apply<layer_norm_op>(x, constant_like(x, static_cast<double>(n)), constant_like(x, 1e-5));
          return y * s.leaf(1, x.type()) + s.leaf(2, x.type());
        }},
   };

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
@@ -15,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <kiln/core/error.hpp>
@@ -57,14 +55,22 @@ class compile_cache {
       const std::lock_guard lock(mutex_);
       const auto [at, first] = images_.try_emplace(key);
       if (first)
-        at->second = mine.get_future().share();
+        at->second.image = mine.get_future().share();
       else
         ++statistics_.from_memory;
-      if (!first) theirs = at->second;
+      if (!first) theirs = at->second.image;
     }
     if (theirs.valid()) return theirs.get();
     try {
-      kernel_image image = make(key, request, compile);
+      bool from_disk = false;
+      kernel_image image = make(key, request, compile, from_disk);
+      {
+        const std::lock_guard lock(mutex_);
+        if (const auto at = images_.find(key); at != images_.end()) {  // else it was forgotten meanwhile
+          at->second.made = image;
+          at->second.from_disk = from_disk;
+        }
+      }
       mine.set_value(image);
       return image;
     } catch (...) {
@@ -76,6 +82,22 @@ class compile_cache {
       mine.set_exception(std::current_exception());
       throw;
     }
+  }
+
+  /// For an image that checks and still does not load: if it came from disk, it is removed there and the kernel is
+  /// compiled anew, once for all that ask. Null if this process has compiled it, and would get the same again.
+  kernel_image get_anew(const compile_request& request, const compile_function& compile, const kernel_image& bad) {
+    {
+      const cache_key key = key_of(request);
+      const std::lock_guard lock(mutex_);
+      const auto at = images_.find(key);
+      if (at != images_.end() && at->second.made == bad) {
+        if (!at->second.from_disk) return nullptr;
+        disk_.drop(key);
+        images_.erase(at);
+      }
+    }
+    return get(request, compile);
   }
 
   statistics counts() const {
@@ -90,8 +112,16 @@ class compile_cache {
   const disk_cache& disk() const { return disk_; }
 
  private:
-  kernel_image make(const cache_key& key, const compile_request& request, const compile_function& compile) {
+  struct entry {
+    std::shared_future<kernel_image> image;
+    kernel_image made;  // null until it is there
+    bool from_disk = false;
+  };
+
+  kernel_image make(const cache_key& key, const compile_request& request, const compile_function& compile,
+                    bool& from_disk) {
     if (std::optional<std::string> kept = disk_.read(key)) {
+      from_disk = true;
       count(&statistics::from_disk);
       return std::make_shared<const std::string>(std::move(*kept));
     }
@@ -113,15 +143,12 @@ class compile_cache {
   void dump(const compile_request& request, const char* extension, std::string_view content) const {
     const std::filesystem::path& folder = disk_.settings().dump;
     if (folder.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(folder, ignored);
-    std::ofstream file(folder / message(request.name, "_sm", request.architecture, extension), std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    detail::write_dump(folder, message(request.name, "_sm", request.architecture, extension), content);
   }
 
   disk_cache disk_;
   mutable std::mutex mutex_;
-  std::map<cache_key, std::shared_future<kernel_image>> images_;
+  std::map<cache_key, entry> images_;
   statistics statistics_;
 };
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <kiln/core/error.hpp>
@@ -25,6 +26,15 @@ struct launch_size {
   unsigned block_x = 1, block_y = 1, block_z = 1;
   std::size_t shared_bytes = 0;
 };
+
+/// Machine code that cannot be loaded, or lacks the kernel that is asked of it.
+struct bad_image : device_error {
+  using device_error::device_error;
+};
+
+/// Throws bad_image for an image that says it is longer than it is. A driver is told no size: it would read on behind
+/// the end of a file that was cut off.
+void check_image(std::string_view image);
 
 namespace detail {
 
@@ -111,8 +121,8 @@ class device_function {
 /// Machine code (a cubin) on a device, for as long as this object lives. Moves.
 class loaded_module {
  public:
-  /// Loads an image. Throws device_error if it is none, or not for this device's architecture. Not while a graph is
-  /// captured: run the work once before.
+  /// Loads an image, which must be as long as it says (check_image). Throws bad_image if it is none, or not for this
+  /// device's architecture. Not while a graph is captured: run the work once before.
   loaded_module(Cuda device, const void* image) : device_(device) {
     detail::refuse_in_capture("loading a kernel");
     const device_scope scope(device);
@@ -120,9 +130,9 @@ class loaded_module {
     if (result == driver_result::no_binary_for_gpu || result == driver_result::invalid_image ||
         result == driver_result::unsupported_ptx_version) {
       const device_properties& here = properties(device);
-      throw device_error(message("loading a kernel: ", describe(result), "; the device is ", here.name, " (sm_",
-                                 here.architecture, ") and the driver runs CUDA ", driver().version / 1000, '.',
-                                 driver().version % 1000 / 10, "; compile for these"));
+      throw bad_image(message("loading a kernel: ", describe(result), "; the device is ", here.name, " (sm_",
+                              here.architecture, ") and the driver runs CUDA ", driver().version / 1000, '.',
+                              driver().version % 1000 / 10, "; compile for these"));
     }
     check(result, "loading a kernel");
   }
@@ -137,13 +147,13 @@ class loaded_module {
     if (handle_ != nullptr) driver().module_unload(handle_);
   }
 
-  /// A kernel by its name. Throws device_error if there is none of this name.
+  /// A kernel by its name. Throws bad_image if there is none of this name.
   device_function function(const std::string& name) const {
     const device_scope scope(device_);
     function_handle found = nullptr;
     const driver_result result = driver().module_get_function(&found, handle_, name.c_str());
     if (result == driver_result::not_found) {
-      throw device_error(message("kernel ", name, ": the module has none of this name; is it extern \"C\"?"));
+      throw bad_image(message("kernel ", name, ": the module has none of this name; is it extern \"C\"?"));
     }
     check(result, "cuModuleGetFunction");
     return device_function(device_, found, detail::kept_name(name));

@@ -111,8 +111,8 @@ class index_run {
 }  // namespace detail
 
 /// Whether sums that depend on the order of their terms (scatter_add, and the gradients of gather and index_select) are
-/// made in a fixed order, so that each run gives the same bits; on at first. Off, they are made with atomics: faster
-/// where few positions share a place.
+/// made in a fixed order, so that each run gives the same bits; on at first. Off, those of other types than half and
+/// bfloat16 are made with atomics: faster where few positions share a place.
 void set_deterministic(bool on);
 bool deterministic();
 

@@ -25,8 +25,8 @@ KILN_INLINE void run_index(const index_job& job, dtype type, Cuda device) {
     case index_move::scatter_add:
       break;
   }
-  // No instruction exchanges a single byte.
-  const bool atomic = !detail::sums_in_order && size_of(type) > 1;
+  // No instruction exchanges a single byte, and atomics of half types would round at each step.
+  const bool atomic = !detail::sums_in_order && size_of(type) > 1 && compute_type(type) == type;
   if (atomic)
     run.each_by_itself(index_kernel::scatter_add);
   else

@@ -53,6 +53,7 @@ class kernel_table {
     auto module = modules_.find(place);
     if (module == modules_.end()) {
       lock.unlock();
+      check_image(*image);
       loaded_module loaded(device, image->data());
       lock.lock();
       module = modules_.try_emplace(place, std::move(loaded)).first;
@@ -84,7 +85,8 @@ std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, cons
 
 /// A printed kernel on a device: out of a bundle, else from the disk or compiled. Throws device_error if that cannot
 /// be, and while a graph is captured: the work has to run once before.
-std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device);
+std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device,
+                                                 compile_cache& cache = process_cache());
 
 /// The kernel of a launch if it is loaded, or in a bundle; else null.
 std::shared_ptr<const loaded_kernel> find_kernel(const launch& what, Cuda device);

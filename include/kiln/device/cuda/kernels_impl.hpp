@@ -68,13 +68,20 @@ KILN_INLINE std::shared_ptr<const loaded_kernel> bundled_kernel(const std::strin
   }
 }
 
-KILN_INLINE std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed,
-                                                             Cuda device) {
+KILN_INLINE std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device,
+                                                             compile_cache& cache) {
   if (auto found = bundled_kernel(key, printed, device)) return found;
   if (bundle_required()) detail::fail_without_compiler("one of kiln's own kernels", printed.name, device);
   const nvrtc_functions& compiler = nvrtc();
-  const kernel_image image =
-      process_cache().get(request_for(printed, properties(device).architecture, compiler), compile_with(compiler));
+  const compile_request request = request_for(printed, properties(device).architecture, compiler);
+  const compile_function compile = compile_with(compiler);
+  kernel_image image = cache.get(request, compile);
+  try {
+    return detail::kernel_table::instance().add(key, device, printed, image);
+  } catch (const bad_image&) {
+    image = cache.get_anew(request, compile, image);
+    if (!image) throw;
+  }
   return detail::kernel_table::instance().add(key, device, printed, image);
 }
 

@@ -2,6 +2,7 @@
 // The definitions of library.hpp.
 #pragma once
 
+#include <kiln/core/environment.hpp>
 #include <kiln/device/cuda/library.hpp>
 
 namespace kiln::cuda {
@@ -9,7 +10,7 @@ namespace kiln::cuda {
 namespace detail {
 
 KILN_INLINE std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
+  const char* value = kiln::detail::environment(variable);
   return value == nullptr ? std::string() : std::string(value);
 }
 

@@ -2,6 +2,7 @@
 // The definitions of memory.hpp.
 #pragma once
 
+#include <kiln/core/storage_part.hpp>
 #include <kiln/device/cuda/memory.hpp>
 
 namespace kiln::cuda {
@@ -221,7 +222,8 @@ KILN_INLINE Cuda device_of(const storage& memory) {
   return {memory.device};
 }
 
-KILN_INLINE void record_use(const storage& memory, const stream& user) {
+KILN_INLINE void record_use(const storage& of, const stream& user) {
+  const storage& memory = kiln::detail::whole_of(of);
   if (memory.release != &detail::release_storage) return;  // another owner's
   detail::memory_block* const block = detail::block_of(memory);
   if (block->home == user.state()) return;

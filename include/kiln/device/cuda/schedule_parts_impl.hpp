@@ -41,7 +41,7 @@ KILN_INLINE bool reduces_nothing(const task& job) {
     if (!(job.reduced_axes >> i & 1)) rows *= job.domain[i];
   if (!job.row_root || rows == 0) return false;
   for (int i = 0; i < job.tape.size; ++i)
-    if (reduces(job.tape, i) && !spelling_of(job.tape[i].code).has_identity) {
+    if (reduces(job.tape, i) && job.tape[i].slot != folds_nothing && !spelling_of(job.tape[i].code).has_identity) {
       const std::string_view name = spelling_of(job.tape[i].code).name;
       throw value_error(message(name, ": no elements along the reduced axes of a tensor of shape ", job.domain,
                                 ", and the ", name, " of nothing is not defined: check for empty tensors first"));

@@ -56,12 +56,12 @@ __device__ inline float digamma(float x) {
   return float(digamma(double(x)));
 }
 
-/// Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
+/// c^s times Hurwitz' zeta function for s >= 2 and x > 0: terms up to x + k = 16 + s, then the Euler-Maclaurin formula
 /// (Abramowitz and Stegun 23.1.30).
-__device__ inline double hurwitz_zeta(double s, double x) {
+__device__ inline double hurwitz_zeta(double s, double x, double c = 1) {
   double sum = 0;
   for (; x < 16 + s; x += 1) {
-    const double term = pow(x, -s);
+    const double term = pow(x / c, -s);
     sum += term;
     if (term < sum * 1e-18) return sum;
   }
@@ -70,7 +70,7 @@ __device__ inline double hurwitz_zeta(double s, double x) {
                                      1.0 / 30240,       -1.0 / 1209600,
                                      1.0 / 47900160,    -691.0 / 1307674368000.0,
                                      1.0 / 74724249600.0, -3617.0 / 10670622842880000.0};
-  const double power = pow(x, -s);
+  const double power = pow(x / c, -s);
   sum += power * (x / (s - 1) + 0.5);
   double factor = s * power / x, order = s;
   for (int k = 0; k < 8; ++k) {
@@ -88,7 +88,12 @@ __device__ inline double polygamma(double n, double x) {
   const double s = n + 1, turn = fmod(n, 2.0) == 1 ? 1 : -1;
   double zeta;
   if (x > 0) {
-    zeta = isinf(x) ? 0 : hurwitz_zeta(s, x);
+    if (isinf(x)) return turn * 0.0;
+    // A power of two near x is taken out: the powers of a large x would underflow before n! makes up for it.
+    const double exponent = x < 2 ? 0.0 : floor(::log2(x));
+    const double scaled = ::tgamma(s) * hurwitz_zeta(s, x, ::exp2(exponent));
+    const double back = ::exp2(-0.5 * s * exponent);  // twice, as it may underflow where the result does not
+    return turn * (scaled * back * back);
   } else if (isfinite(x) && x == floor(x)) {
     zeta = infinity<double>();
   } else {
@@ -619,6 +624,15 @@ __device__ inline double acosh(double x) { return ::acosh(x); }
 __device__ inline float atanh(float x) { return ::atanhf(x); }
 __device__ inline double atanh(double x) { return ::atanh(x); }
 
+/// Of integers, wrapping around; 1 / x^-y without its fraction for negative y, and 0 for that of 0.
+template <class T>
+__device__ inline T pow(T x, T y) {
+  if (below_zero(y)) return x == T(1) ? x : x == T(-1) ? (y & T(1) ? x : T(1)) : T(0);
+  uint64 base = uint64(x), rest = uint64(y), out = 1;
+  for (; rest != 0; rest >>= 1, base *= base)
+    if (rest & 1) out *= base;
+  return T(out);
+}
 __device__ inline float pow(float x, float y) { return ::powf(x, y); }
 __device__ inline double pow(double x, double y) { return ::pow(x, y); }
 __device__ inline float hypot(float x, float y) { return ::hypotf(x, y); }
@@ -708,27 +722,32 @@ __device__ inline void max_pool(const T* x, T* y, const pool_shape& s) {
     auto most = -infinity<typename computed_in<T>::type>();
     each_under(s, row, column, [&](int64 r, int64 c) {
       const auto v = value_of(image[r * s.columns + c]);
-      if (v > most || v != v) most = v;
-      return v != v;  // a nan is larger than all else
+      if (v > most || v != v) most = v;  // a nan is larger than all else
+      return false;
     });
     y[i] = stored_as<T>(most);
   });
 }
-/// The first of the largest elements gets the gradient of a window.
+/// The first of the largest elements, or the last nan, gets the gradient of a window.
 template <class T>
-__device__ inline void max_pool_backward(const T* x, const T* y, const T* dy, T* dx, const pool_shape& s, bool add) {
+__device__ inline void max_pool_backward(const T* x, const T*, const T* dy, T* dx, const pool_shape& s, bool add) {
   each_of(s.planes, s.rows, s.columns, [&](int64 plane, int64 row, int64 column, int64 i) {
     const T* const image = x + plane * s.rows * s.columns;
     auto sum = add ? value_of(dx[i]) : typename computed_in<T>::type(0);
     each_over(s, row, column, [&](int64 place_row, int64 place_column) {
       const int64 place = (plane * s.place_rows + place_row) * s.place_columns + place_column;
-      const auto most = value_of(y[place]);
+      typename computed_in<T>::type most = 0;
+      bool any = false, here = false;
       each_under(s, place_row, place_column, [&](int64 r, int64 c) {
         const auto v = value_of(image[r * s.columns + c]);
-        if (v != most && (v == v || most == most)) return false;
-        if (r == row && c == column) sum += value_of(dy[place]);
-        return true;
+        if (!any || v > most || v != v) {
+          any = true;
+          most = v;
+          here = r == row && c == column;
+        }
+        return false;
       });
+      if (here) sum += value_of(dy[place]);
     });
     dx[i] = stored_as<T>(sum);
   });
@@ -1038,6 +1057,11 @@ __device__ inline void fold_warps(uint64* shared, vec<T, N>& x, Fold fold) {
 // on the device and have a host branch for the emulator.
 #pragma once
 
+// A rule is one text for all types: what it compares with zero may be unsigned.
+#if defined(__CUDACC__)
+#pragma nv_diag_suppress 186
+#endif
+
 namespace kiln::kernels {
 
 using int8 = signed char;
@@ -1169,7 +1193,9 @@ template <class To, class From>
 struct conversion {
   static __device__ inline To of(From x) {
     if constexpr (is_floating<From> && !is_floating<To>) {
-      if constexpr (sizeof(To) < 4)
+      if constexpr (sizeof(To) == 1 && To(-1) > To(0))
+        return To(truncated<int64>(x));  // as in PyTorch
+      else if constexpr (sizeof(To) < 4)
         return To(truncated<int32>(x));
       else
         return truncated<To>(x);
