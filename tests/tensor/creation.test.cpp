@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
@@ -185,4 +186,45 @@ TEST_CASE("what was created can require grad") {
   w.requires_grad();
   backward(sum((w + 1) * arange<float>(3)));
   CHECK(values(w.grad()) == list{0, 1, 2});
+}
+
+TEST_CASE("creation: sizes as integers of any type, in a vector, or without braces") {
+  const std::size_t rows = 2;
+  const int columns = 3;
+  CHECK(zeros({rows, columns}).sizes() == dims{2, 3});
+  CHECK(zeros(rows, columns).sizes() == dims{2, 3});
+  CHECK(ones<int>(2, 3)(1, 2) == 1);
+  CHECK(empty<double>(2, 3).sizes() == dims{2, 3});
+  CHECK(full(std::vector<int>{2, 3}, 1.5)(1, 2) == 1.5f);
+  CHECK(zeros(3).sizes() == dims{3});
+  CHECK(zeros({4}).sizes() == dims{4});
+  CHECK(arange<float>(6).reshape(2, columns)(1, 2) == 5);
+  CHECK(arange<float>(6).view(rows, -1).permute(1, 0).sizes() == dims{3, 2});
+  CHECK(reshape(zeros(2, 3), -1).sizes() == dims{6});
+}
+
+TEST_CASE("creation: blobs at odd addresses, larger than caches") {
+  const std::int64_t n = std::int64_t{3} << 20;  // 12 MiB, 36 with its operands
+  const Tensor<float> a = full<float>({n}, 1.5), b = arange<float>(n);
+  std::vector<char> memory(static_cast<std::size_t>(n) * 4 + 64);
+  for (int odd : {1, 2, 3, 61}) {
+    Tensor<float> t = from_blob(reinterpret_cast<float*>(memory.data() + odd), {n});
+    t.copy_(a + b);
+    float value = 0;
+    for (std::int64_t i : {std::int64_t{0}, std::int64_t{15}, n / 2 + 1, n - 1}) {
+      std::memcpy(&value, memory.data() + odd + i * 4, 4);
+      CHECK(value == 1.5f + static_cast<float>(i));
+    }
+  }
+}
+
+TEST_CASE("linspace: between ends of which the distance is no double") {
+  const Tensor<double> y = linspace<double>(-1.7e308, 1.7e308, 3);
+  CHECK(y(0) == -1.7e308);
+  CHECK(y(1) == 0);
+  CHECK(y(2) == 1.7e308);
+  const Tensor<double> z = linspace<double>(-1.7e308, 1.7e308, 5), two = linspace<double>(1.7e308, -1.7e308, 2);
+  CHECK(z(1) == doctest::Approx(-0.85e308));
+  CHECK(two(0) == 1.7e308);
+  CHECK(two(1) == -1.7e308);
 }

@@ -76,3 +76,65 @@ TEST_CASE("evaluate: shapes of results") {
   CHECK(Tensor<float>(mean(x, 1) + filled({5, 2, 4}, 1)).sizes() == dims{5, 2, 4});
   CHECK(Tensor<float>(softmax(x, {1, 2}) + filled({6, 1, 1, 1}, 1)).sizes() == dims{6, 2, 3, 4});
 }
+
+TEST_CASE("evaluate: an expression whose tensor was changed in place after it was written is refused") {
+  using doctest::Contains;
+  Tensor<float> a{1, 2, 3}, b{4, 5, 6};
+  SUBCASE("elementwise") {
+    const auto y = b - a * 2.0f;
+    a += 10.0f;
+    CHECK_THROWS_WITH_AS(Tensor<float>{y}, Contains("tensor 2 of the expression, of shape [3]"), graph_error);
+    CHECK_THROWS_WITH_AS(Tensor<float>{y}, Contains(".eval()"), graph_error);
+    Tensor<float> z = b - a * 2.0f;  // written after the change
+    CHECK(z(0) == -18);
+  }
+  SUBCASE("within a reduction") {
+    const auto y = sum(square(a));
+    a.fill_(1);
+    CHECK_THROWS_AS(Tensor<float>{y}, graph_error);
+  }
+  SUBCASE("an operand of a product") {
+    const auto y = matmul(a, b) + 1.0f;
+    b *= 2.0f;
+    CHECK_THROWS_WITH_AS(Tensor<float>{y}, Contains("tensor 2"), graph_error);
+  }
+  SUBCASE("as the source of a write in place, by itself too") {
+    const auto y = a * 2.0f;
+    a += y;
+    CHECK(a(2) == 9);
+    CHECK_THROWS_AS(a += y, graph_error);
+    CHECK(a(2) == 9);
+  }
+  SUBCASE("through another handle") {
+    Tensor<float> same = a;
+    const auto y = a + b;
+    same -= 1.0f;
+    CHECK_THROWS_AS(Tensor<float>{y}, graph_error);
+  }
+  SUBCASE("a gradient that a later pass added to") {
+    a.requires_grad();
+    CHECK(Tensor<float>(a * b).needs_grad());
+    const auto y = a.detach() * 2.0f;
+    { a -= 0.5f * b; }
+    CHECK_THROWS_AS(Tensor<float>{y}, graph_error);
+  }
+}
+
+TEST_CASE("evaluate: what is assigned anew or cloned leaves expressions as they were written") {
+  Tensor<float> a{1, 2, 3};
+  const auto y = a * 2.0f;
+  const Tensor<float> handle = a;
+  a = a * 100.0f;  // another tensor
+  CHECK(Tensor<float>(y)(1) == 4);
+  CHECK(Tensor<float>(y)(1) == 4);  // again
+  Tensor<float> c = handle.clone();
+  c += 1.0f;
+  CHECK(Tensor<float>(y)(2) == 6);
+  const auto part = handle;  // a handle is none of an expression's: it sees changes
+  Tensor<float>(handle) += 1.0f;
+  CHECK(part(0) == 2);
+  // A handle out of an expression is a plain one.
+  Tensor<float> taken = (part * 1.0f).a;
+  taken += 1.0f;
+  CHECK(Tensor<float>(taken + 0.0f)(0) == 3);
+}

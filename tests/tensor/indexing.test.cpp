@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <kiln/autograd/check_gradient.hpp>
+#include <kiln/expr/reductions.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/creation.hpp>
 #include <kiln/tensor/indexing.hpp>
@@ -95,6 +96,52 @@ TEST_CASE("shapes that do not go together are named") {
   CHECK_THROWS_AS(gather(grid(), 0, at{{0, 0, 0, 0}}), shape_error);
   CHECK_THROWS_AS(scatter_add(grid(), 0, at{{0, 0}, {0, 0}}, ones({1, 2})), shape_error);
   CHECK_THROWS_AS(index_add(grid(), 0, at{0}, ones({2, 3})), shape_error);
-  CHECK_THROWS_AS(index_select(Tensor<float>(1.0f), 0, at{0}), shape_error);
   CHECK_THROWS_AS(index_select(grid(), 2, at{0}), index_error);
+}
+
+TEST_CASE("sums of half types are made in float and rounded once") {
+  auto check = [](auto one) {
+    using T = decltype(one);
+    const std::int64_t n = 1000;
+    const Tensor<std::int64_t> at = zeros<std::int64_t>({n, 2});
+    const Tensor<T> ones_of = full<T>({n, 2}, 1);
+    const Tensor<T> y = scatter_add(full<T>({3, 2}, 0.5), 0, at, ones_of);
+    CHECK(static_cast<float>(y(0, 1)) == static_cast<float>(T(1000.5f)));
+    CHECK(static_cast<float>(y(2, 1)) == 0.5f);
+    const Tensor<T> z = index_add(full<T>({2, 3}, 0), 1, full<std::int64_t>({n}, 2), full<T>({2, n}, 1));
+    CHECK(static_cast<float>(z(1, 2)) == 1000);
+    CHECK(static_cast<float>(z(1, 1)) == 0);
+    // The gradient of a row that is read many times, twice into one tensor.
+    Tensor<T> table = full<T>({4, 2}, 1);
+    table.requires_grad();
+    for (int pass = 1; pass <= 2; ++pass) {
+      backward(Tensor<T>(sum(index_select(table, 0, full<std::int64_t>({n}, 3)) * 0.25)));
+      CHECK(static_cast<float>(table.grad()(3, 1)) == 250.0f * static_cast<float>(pass));
+      CHECK(static_cast<float>(table.grad()(1, 1)) == 0);
+    }
+  };
+  check(half(0.0f));
+  check(bfloat16(0.0f));
+}
+
+TEST_CASE("a 0-d tensor goes for one of a single element, and so does a 0-d index") {
+  using index = Tensor<std::int64_t>;
+  Tensor<float> x(5.0f);
+  CHECK(Tensor<float>(gather(x, 0, index(std::int64_t{0}))).dim() == 0);
+  CHECK(Tensor<float>(gather(x, 0, index(std::int64_t{0}))).item() == 5);
+  const Tensor<float> twice = gather(x, -1, index{0, 0});
+  CHECK(twice.sizes() == dims{2});
+  CHECK(twice(1) == 5);
+  CHECK(Tensor<float>(index_select(x, 0, index{0})).dim() == 0);
+  const Tensor<float> one = index_select(Tensor<float>{5.0f, 6.0f}, 0, index(std::int64_t{1}));
+  CHECK(one.sizes() == dims{1});
+  CHECK(one(0) == 6);
+  CHECK(Tensor<float>(scatter_add(x, 0, index{0, 0}, Tensor<float>{2.0f, 3.0f})).item() == 10);
+  CHECK(Tensor<float>(scatter(x, 0, index(std::int64_t{0}), Tensor<float>(2.0f))).item() == 2);
+  CHECK(Tensor<float>(gather(Tensor<float>{5.0f, 6.0f}, 0, index(std::int64_t{1}))).item() == 6);
+  CHECK_THROWS_AS(gather(x, 0, index(std::int64_t{1})), index_error);
+  CHECK_THROWS_AS(index_select(x, 0, index{0, 0}), shape_error);
+  x.requires_grad();
+  backward(Tensor<float>(sum(gather(x, 0, index{0, 0}) * Tensor<float>{2.0f, 3.0f})));
+  CHECK(x.grad().item() == 5);
 }

@@ -133,3 +133,36 @@ TEST_CASE("parts that do not fit are named") {
       stack({a, b}), "stack: shapes [1, 2] and [1, 3] differ: all must be equal (or join them with cat)", shape_error);
   CHECK_THROWS_AS(stack({a, a}, 3), index_error);
 }
+
+TEST_CASE("join: a list of tensors and expressions of one element type") {
+  Tensor<float> a{1, 2};
+  const Tensor<float> b{3, 4};
+  a.requires_grad();
+  Tensor<float> all = cat({a, a * b, b + 1});
+  REQUIRE(all.sizes() == dims{6});
+  CHECK(all(3) == 8);
+  CHECK(all(5) == 5);
+  backward(sum(all));
+  CHECK(a.grad()(1) == 5);
+  CHECK(stack({a, 2 * a}, 1).sizes() == dims{2, 2});
+  CHECK(cat({a > 1, b > 1})(0) == false);
+  CHECK(cat({cast<double>(a), Tensor<double>{5}}).dtype() == dtype::float64);
+  CHECK(cat({cast<std::int64_t>(a), Tensor<std::int64_t>{5}})(2) == 5);
+}
+
+TEST_CASE("cat: a tensor of shape [0] goes with any others and adds nothing") {
+  const Tensor<float> none = zeros({0}), some = ones({2, 3});
+  for (std::int64_t axis : {0, 1, -1}) {
+    CHECK(cat({none, some}, axis).sizes() == dims{2, 3});
+    const Tensor<float> y = cat({some, none, some}, axis);
+    CHECK(y.numel() == 12);
+    for (std::int64_t i = 0; i < 12; ++i) CHECK(y.data()[i] == 1);
+  }
+  CHECK(cat({none, none}).sizes() == dims{0});
+  CHECK(cat({none, Tensor<float>(zeros({0, 3}))}).sizes() == dims{0, 3});
+  CHECK_THROWS_AS(cat({some, Tensor<float>(zeros({0, 2}))}), shape_error);
+  Tensor<float> x = ones({2, 3});
+  x.requires_grad();
+  backward(Tensor<float>(sum(cat({none, x}, 1))));
+  CHECK(x.grad()(1, 2) == 1);
+}

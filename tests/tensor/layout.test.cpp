@@ -143,3 +143,16 @@ TEST_CASE("flattened sizes") {
   CHECK(detail::flattened_sizes({}, 0, -1) == dims{1});
   CHECK(detail::flattened_sizes({2, 0}, 0, -1) == dims{0});
 }
+
+TEST_CASE("views of nothing with huge axes: no product overflows") {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  const dims sizes{huge, huge, 0};
+  const layout l{sizes, contiguous_strides(sizes), 0};
+  CHECK(unsqueezed(l, 0).sizes == dims{1, huge, huge, 0});
+  CHECK(sliced(l, 0, 5, huge, 7).offset == 0);
+  CHECK(narrowed(l, 1, huge / 2, 3).offset == 0);
+  CHECK(selected(l, 0, huge - 1).offset == 0);
+  CHECK(detail::flattened_sizes(sizes, 0, 2) == dims{0});
+  CHECK(detail::flattened_sizes(sizes, 1, 2) == dims{huge, 0});
+  CHECK_THROWS_AS(detail::flattened_sizes(sizes, 0, 1), shape_error);
+}

@@ -39,3 +39,7 @@ TEST_CASE("a label outside the classes is named") {
   CHECK_THROWS_AS(one_hot(Tensor<std::int64_t>{0, -1}), value_error);
   CHECK_THROWS_AS(one_hot(Tensor<std::int64_t>{0}, -2), value_error);
 }
+
+TEST_CASE("the largest label of all has no class after it") {
+  CHECK_THROWS_AS(one_hot(Tensor<std::int64_t>{std::numeric_limits<std::int64_t>::max()}), value_error);
+}

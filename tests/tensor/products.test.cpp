@@ -140,3 +140,48 @@ TEST_CASE("products: what does not fit is refused with both shapes") {
   CHECK_THROWS_AS(dot(v, Tensor<float>{1, 2, 3}), shape_error);
   CHECK_THROWS_AS(outer(a, v), shape_error);
 }
+
+namespace {
+int multiplications = 0;
+void count_and_multiply(const tensor_state& a, const tensor_state& b, tensor_state& out, detail::block_function done) {
+  ++multiplications;
+  detail::multiply_tensors<float, Cpu>(a, b, out, done);
+}
+template <class E>
+Tensor<float> counted(const E& e) {
+  multiplications = 0;
+  detail::collected<E> c(e);
+  for (auto& multiply : c.multiply) multiply = &count_and_multiply;
+  detail::operand_room<E> in;
+  return Tensor<float>(detail::compute_planned(detail::facts_of<E>, nullptr, c.view(), {.domain = shape_of(e)},
+                                               shape_of(e), nullptr, in.data()));
+}
+}  // namespace
+
+TEST_CASE("products: one that stands several times in an expression is computed once") {
+  draw d(7);
+  const auto m = d.contiguous<float>({9, 9}), other = d.contiguous<float>({9, 9});
+  const auto h = matmul(m, m);
+  const auto twice = [](const naive& p) { return test::map([](double v) { return v / (1 + std::exp(-v)) + v; }, p); };
+  CHECK(difference(counted(sigmoid(h) * h + h), twice(test::matmul(naive::of(m), naive::of(m))), 2e-6, 2e-5) == "");
+  CHECK(multiplications == 1);
+  const Tensor<float> same_elements = m.view({9, 9});
+  CHECK(counted(matmul(m, m) + matmul(same_elements, m)).sizes() == dims{9, 9});
+  CHECK(multiplications == 1);
+  const naive sum_of_two = test::map([](double p, double q) { return p + q; }, test::matmul(naive::of(m), naive::of(m)),
+                                     test::matmul(naive::of(m), naive::of(transpose(m))));
+  CHECK(difference(counted(matmul(m, m) + matmul(m, transpose(m))), sum_of_two, 2e-6, 2e-5) == "");
+  CHECK(multiplications == 2);
+  counted(matmul(m, other) + matmul(other, m));
+  CHECK(multiplications == 2);
+}
+
+TEST_CASE("products: the gradient of one that stands several times counts each of its places") {
+  draw d(8);
+  const auto a = d.contiguous<double>({3, 4}), b = d.contiguous<double>({4, 5});
+  const auto f = [](auto x, auto y) {
+    auto h = matmul(x, y);
+    return Tensor<double>(tanh(h) * h + h);
+  };
+  CHECK(test::gradient_difference(f, a, b) == "");
+}

@@ -21,6 +21,14 @@ TEST_CASE("tensor: from nested lists of equal lengths") {
   CHECK_THROWS_AS((Tensor<float>{{1, 2}, {3}}), shape_error);
 }
 
+TEST_CASE("tensor: of two bools, as a temporary in a generic function") {
+  const auto made = [](auto a) { return Tensor<bool>{a > 0, a > 1}.clone(); };  // clang++ 14 took both for sizes
+  const auto plain = [](auto) { return Tensor<bool>{true, false}.clone(); };
+  CHECK(made(1)(0));
+  CHECK_FALSE(made(1)(1));
+  CHECK(plain(1).sizes() == dims{2});
+}
+
 TEST_CASE("tensor: elements, sizes and values that are not there") {
   const Tensor<float> a{{1, 2, 3}, {4, 5, 6}};
   CHECK_THROWS_WITH_AS(a(2, 0), Contains("index 2 is outside [-2, 1]"), index_error);

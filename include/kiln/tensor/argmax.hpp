@@ -40,7 +40,13 @@ template <bool Largest, Expression X>
 Tensor<std::int64_t, typename X::device_type> best_positions(const X& x, const axes& over, bool keepdim,
                                                              const char* where) {
   using T = typename X::value_type;
-  if constexpr (std::same_as<T, bool>) {
+  if constexpr (any_transformed<X>) {
+    static_assert(
+        never<X>,
+        "kiln: argmax and argmin have no meaning within vmap and jvp yet: call them with an axis on the whole "
+        "batch, outside");
+    return {};
+  } else if constexpr (std::same_as<T, bool>) {
     return best_positions<Largest>(cast<std::uint8_t>(x), over, keepdim, where);
   } else {
     const no_grad quiet;
@@ -95,6 +101,23 @@ Tensor<std::int64_t, typename X::device_type> argmax(const X& x, axes over = {},
 template <Expression X>
 Tensor<std::int64_t, typename X::device_type> argmin(const X& x, axes over = {}, bool keepdim = false) {
   return detail::best_positions<false>(x, over, keepdim, "argmin");
+}
+
+template <class X>
+auto common_methods<X>::argmax() const {
+  return kiln::argmax(self());
+}
+template <class X>
+auto common_methods<X>::argmax(const axes& over, bool keepdim) const {
+  return kiln::argmax(self(), over, keepdim);
+}
+template <class X>
+auto common_methods<X>::argmin() const {
+  return kiln::argmin(self());
+}
+template <class X>
+auto common_methods<X>::argmin(const axes& over, bool keepdim) const {
+  return kiln::argmin(self(), over, keepdim);
 }
 
 }  // namespace kiln

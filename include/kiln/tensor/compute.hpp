@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/expr/own_ops.hpp>
 #include <kiln/tensor/evaluate.hpp>
 
 namespace kiln::detail {
@@ -52,6 +53,7 @@ bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
 /// `Tracked` remembers nothing for backward passes; what is `Rare` is interpreted where it can be.
 template <bool Tracked, bool Rare, class E>
 ref<tensor_state> compute(const E& e, ref<tensor_state> reuse) {
+  static_assert(own_ops<E>::type::size >= 0);  // says what is wrong with them here, where few lines lead to it
   static_assert(census<E>::leaves <= cpu::max_slots - 2,
                 "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
   if constexpr (never_fits<E>) {
@@ -70,13 +72,13 @@ ref<tensor_state> compute(const E& e, ref<tensor_state> reuse) {
 }
 
 template <bool Tracked = true, class E>
-ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
+[[gnu::always_inline]] inline ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
   return compute<Tracked, false>(e, std::move(reuse));
 }
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
 /// the target's sizes and the target's elements each have a place of their own, graph_error if the expression needs a
-/// gradient and the target is a leaf that requires grad, or a part of a tensor that others hold.
+/// gradient and the target is a leaf that requires grad, and for views of such leaves.
 template <class E>
 void compute_in_place(const E& e, const ref<tensor_state>& target) {
   collected<E> c(e);

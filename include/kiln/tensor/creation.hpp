@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -74,6 +75,12 @@ template <Element T = float, class Device = Cpu>
 Tensor<T, Device> empty(const dims& sizes, Device where = {}) {
   return Tensor<T, Device>(detail::executor<Device>::new_tensor(dtype_of<T>, sizes, where));
 }
+/// Sizes may stand without braces: `empty(2, 3)`; so for zeros, ones, rand and randn.
+template <Element T = float, std::integral... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto empty(Sizes... sizes) {
+  return empty<T>(dims{sizes...});
+}
 /// Every element is `value`. Without a type given: bool, int64 or float32, by the kind of number. Throws shape_error
 /// for a negative size, value_error if the type cannot hold the value.
 template <class T = void, class Device = Cpu, Number V>
@@ -84,13 +91,25 @@ auto full(const dims& sizes, V value, Device where = {}) {
   detail::executor<Device>::fill(*result.state(), element);
   return result;
 }
+/// Every element is 0. Throws shape_error for a negative size.
 template <Element T = float, class Device = Cpu>
 Tensor<T, Device> zeros(const dims& sizes, Device where = {}) {
   return full<T, Device>(sizes, 0, where);
 }
+template <Element T = float, std::integral... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto zeros(Sizes... sizes) {
+  return zeros<T>(dims{sizes...});
+}
+/// Every element is 1. Throws shape_error for a negative size.
 template <Element T = float, class Device = Cpu>
 Tensor<T, Device> ones(const dims& sizes, Device where = {}) {
   return full<T, Device>(sizes, 1, where);
+}
+template <Element T = float, std::integral... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto ones(Sizes... sizes) {
+  return ones<T>(dims{sizes...});
 }
 
 /// Shape, element type and device as those of x, which is not evaluated.
@@ -98,14 +117,17 @@ template <Expression X>
 auto empty_like(const X& x) {
   return empty<typename X::value_type, typename X::device_type>(shape_of(x), detail::device_of(x));
 }
+/// Every element is `value`; shape, type and device as those of x.
 template <Expression X, Number V>
 auto full_like(const X& x, V value) {
   return full<typename X::value_type, typename X::device_type>(shape_of(x), value, detail::device_of(x));
 }
+/// Zeros of the shape, type and device of x.
 template <Expression X>
 auto zeros_like(const X& x) {
   return full_like(x, 0);
 }
+/// Ones of the shape, type and device of x.
 template <Expression X>
 auto ones_like(const X& x) {
   return full_like(x, 1);
@@ -180,7 +202,11 @@ Tensor<T, Device> linspace(A start, B end, std::int64_t steps, Device where = {}
   detail::number_as<T>(a, "linspace");
   detail::number_as<T>(b, "linspace");
   auto result = empty<T>({steps});
-  const double step = steps > 1 ? (b - a) / static_cast<double>(steps - 1) : 0;
+  const double gaps = static_cast<double>(std::max<std::int64_t>(steps - 1, 1));
+  // The distance of two finite numbers may be infinite.
+  const double step = steps < 3                                               ? 0
+                      : std::isinf(b - a) && !std::isinf(a) && !std::isinf(b) ? b / gaps - a / gaps
+                                                                              : (b - a) / gaps;
   // From both ends, so that both are exact.
   detail::generate_elements(result.data(), steps, [=](std::int64_t i) {
     const double v =
@@ -271,8 +297,9 @@ auto tensor(const R& values) {
 }
 
 /// A tensor that looks at memory it does not own, `strides` elements apart along each axis: of the host, or with
-/// from_blob<Cuda> of a GPU. The memory must outlive it and everything that shares its elements; `keep_alive` is held
-/// until then. Throws shape_error for negative sizes, device_error for memory that is not the device's.
+/// from_blob<Cuda> of a GPU. The memory may begin at any address, and must outlive the tensor and everything that
+/// shares its elements; `keep_alive` is held until then. What writes in place writes there; `t = a + 1` gives t memory
+/// of its own. Throws shape_error for negative sizes, device_error for memory that is not the device's.
 template <class Device = Cpu, Element T>
 Tensor<T, Device> from_blob(T* data, const dims& sizes, const dims& strides, std::shared_ptr<void> keep_alive = nullptr,
                             Device where = {}) {
@@ -281,12 +308,14 @@ Tensor<T, Device> from_blob(T* data, const dims& sizes, const dims& strides, std
   if (sizes.rank() != strides.rank())
     throw shape_error(message("from_blob: sizes ", sizes, " and strides ", strides, ": give one stride per axis"));
   auto state = new_state(dtype_of<T>, sizes, strides);
-  auto* block = new storage;
-  block->owner = new std::shared_ptr<void>(std::move(keep_alive));
+  auto owner = std::make_unique<std::shared_ptr<void>>(std::move(keep_alive));
+  auto* const block = new storage;
+  block->owner = owner.release();
   block->release = [](storage* s) noexcept {
     delete static_cast<std::shared_ptr<void>*>(s->owner);
     delete s;
   };
+  block->foreign = true;
   block->data = data;
   block->bytes = static_cast<std::size_t>(elements) * sizeof(T);
   if constexpr (!detail::executor<Device>::on_host) block->device = where.index;

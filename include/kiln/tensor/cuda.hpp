@@ -55,6 +55,10 @@ struct executor<Cuda> {
   static void set_zero(tensor_state& t) {
     cuda::fill_bytes(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type), stream_of(*t.memory));
   }
+  static void copy_out(const tensor_state& t, void* to) {
+    cuda::copy_to_host(to, t.data, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type), stream_of(*t.memory));
+    cuda::check_fault(device_of(*t.memory));
+  }
   template <Element T>
   static void fill(tensor_state& t, T value) {
     std::uint64_t number = cpu::to_bits(static_cast<compute_t<T>>(value));
@@ -84,6 +88,9 @@ struct executor<Cuda> {
   template <class Program>
   static void run(cpu::task& job, const storage& near) {
     run_on_cuda<Program>(job, device_of(near));
+  }
+  static void run_tape(const run_time_tape& tape, cpu::task& job, const storage& near) {
+    run_tape_on_cuda(tape, job, device_of(near));
   }
   template <class T>
   static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,

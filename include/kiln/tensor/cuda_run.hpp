@@ -8,6 +8,7 @@
 #include <kiln/device/cpu/task.hpp>
 #include <kiln/device/cuda/execute.hpp>
 #include <kiln/device/cuda/registry.hpp>
+#include <kiln/tensor/run_time_tape.hpp>
 
 namespace kiln::detail {
 
@@ -74,6 +75,28 @@ void run_on_cuda(const cpu::task& job, Cuda device) {
   static_cast<void>(registered_program<Program>);
   static cuda::launch_table& launches = *new cuda::launch_table;
   run_on_cuda(launches, cuda_program<Program>, job, device);
+}
+
+/// The same of a tape that is made at run time.
+inline void run_tape_on_cuda(const run_time_tape& tape, cpu::task& job, Cuda device) {
+  struct kept {
+    cpu::compiled program;
+    cuda::launch_table launches;
+  };
+  static const char here = 0;
+  const auto made = tape.prepared<kept>(&here, [&] {
+    auto fresh = std::make_shared<kept>();
+    cpu::compiled& c = fresh->program;
+    c.tape = tape.view();
+    c.slots = tape.slots;
+    c.results = tape.tape.result_count;
+    c.reductions = tape.reductions;
+    c.row_root = tape.row_root;
+    c.stores = tape.stores.data();
+    return fresh;
+  });
+  job.program = &made->program;
+  run_on_cuda(made->launches, made->program, job, device);
 }
 
 }  // namespace kiln::detail

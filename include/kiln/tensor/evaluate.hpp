@@ -115,6 +115,10 @@ inline constexpr bool never_fits<row_node<Op, A>> = level_of_type<A> == level::r
 template <bool Tracked, bool Rare, class E>
 ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr);
 
+/// Defined by transforms: takes the row nodes of a tangent's expression apart, with their tangents.
+template <class A, class B>
+struct tangent_split;
+
 /// An expression that one kernel cannot run, cut into some that it can. `apart` evaluates every row node by itself, so
 /// the number of kernels to compile stays linear; `unnested` only what is one value per row below a reduction.
 struct row_split {
@@ -132,6 +136,9 @@ struct row_split {
     else
       return join<Op>(part(x.a), part(x.b), part(x.c));
   }
+  template <class A, class B>
+    requires(census<A>::rows > 0)
+  static auto apart(const node<tangent_op, A, B>& x) { return tangent_split<A, B>::apart(x); }
   template <class Op, class A>
   static auto apart(const row_node<Op, A>& x) {
     return over<Op>(part(x.a), x);
@@ -174,15 +181,19 @@ struct row_split {
   static auto part(const row_node<Op, A>& x) {
     const auto all = apart(x);
     using E = decltype(apart(x));
-    return Tensor<typename E::value_type, typename E::device_type, dynamic>(compute<true, true>(all));
+    using T = Tensor<typename E::value_type, typename E::device_type, dynamic>;
+    if constexpr (requires { typename E::device_type::below; })
+      return T(all);  // within a transform
+    else
+      return T(compute<true, true>(all));
   }
   template <class Op, class... X>
   static node<Op, X...> join(X... x) {
-    return {std::move(x)...};
+    return {{}, std::move(x)...};
   }
   template <class Op, class A, class B>
   static row_node<Op, A> over(A a, const row_node<Op, B>& like) {
-    return {std::move(a), like.axes, like.keepdim, like.numbers};
+    return {{}, std::move(a), like.axes, like.keepdim, like.numbers};
   }
 };
 
@@ -216,12 +227,21 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   }
 
  private:
-  int leaves_ = 0, numbers_ = 0;
+  int leaves_ = 0, numbers_ = 0, tensors_ = 0;
   void add_number(std::uint64_t bits) { number[static_cast<std::size_t>(numbers_++)] = bits; }
+
+  // The expression stands for the values that its tensors had when it was written.
+  template <class X>
+  const ref<tensor_state>& unchanged(const X& x) {
+    const ref<tensor_state>& state = x.state();
+    ++tensors_;
+    if (!x.wanted().is_now(*state->memory)) check_unchanged(*state, x.wanted(), tensors_);
+    return state;
+  }
 
   template <Leaf X>
   void add(const X& x) {
-    leaf[static_cast<std::size_t>(leaves_++)] = x.state().get();
+    leaf[static_cast<std::size_t>(leaves_++)] = unchanged(x).get();
     if constexpr (numbers_of_leaf<X> != 0) {
       add_number(x.stream().seed);
       add_number(x.stream().first);
@@ -235,8 +255,8 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   void add(const product<A, B>& x) {
     const std::size_t i = static_cast<std::size_t>(leaves_++);
     leaf[i] = nullptr;  // not computed yet
-    this->product_left[i] = x.a.state();
-    this->product_right[i] = x.b.state();
+    this->product_left[i] = unchanged(x.a);
+    this->product_right[i] = unchanged(x.b);
     this->multiply[i] = &multiply_tensors<typename product<A, B>::value_type, typename product<A, B>::device_type>;
   }
   template <class Op, class A>

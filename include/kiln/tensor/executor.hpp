@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include <kiln/core/growing_list.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/device/cpu/threads.hpp>
 #ifndef KILN_INTERPRET
@@ -46,6 +47,9 @@ struct executor<Cpu> {
   static void set_zero(tensor_state& t) {
     std::memset(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type));
   }
+  static void copy_out(const tensor_state& t, void* to) {
+    std::memcpy(to, t.data, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type));
+  }
   /// Sets all elements of a contiguous tensor.
   template <Element T>
   static void fill(tensor_state& t, T value) {
@@ -74,9 +78,11 @@ struct executor<Cpu> {
   /// A Program without kernels of its own, interpreted, and what runs it over a job.
   template <class Program>
   static const cpu::compiled& interpreted() {
-    static const std::shared_ptr<const cpu::compiled> kept =
-        cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root);
-    return *kept;
+    // Never destroyed: destructors of other static objects may evaluate. (Not made with the static object, which the
+    // child of a fork could find being made by another thread for ever.)
+    static constinit never_destroyed<growing_list<std::shared_ptr<const cpu::compiled>>> kept;
+    if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
+    return *kept.value.add(cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root));
   }
   static void run_interpreted(cpu::task& job, const storage&) {
     job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
@@ -118,16 +124,37 @@ struct executor<Cpu> {
 template <class From, class To>
 struct transfer;
 
+struct run_time_tape;
+
 /// A device as plain data.
 struct device_functions {
   ref<tensor_state> (*new_tensor)(dtype type, const dims& sizes, const storage& near);
   void (*set_zero)(tensor_state& t);
   void (*check_operand)(const storage& operand, const storage& result);
   bool (*same_device)(const storage&, const storage&);
+  /// Copies the elements of a contiguous tensor to the host's memory.
+  void (*copy_out)(const tensor_state& t, void* to);
+  /// Runs a tape made at run time; null for the processor, whose interpreter not every program has.
+  void (*run_tape)(const run_time_tape& tape, cpu::task& job, const storage& near);
+
+  ref<tensor_state> zeros(dtype type, const dims& sizes, const storage& near) const {
+    ref<tensor_state> made = new_tensor(type, sizes, near);
+    set_zero(*made);
+    return made;
+  }
 };
 template <class Device>
-inline constexpr device_functions functions_of{&executor<Device>::new_tensor, &executor<Device>::set_zero,
-                                               &executor<Device>::check_operand, &executor<Device>::same_device};
+inline constexpr device_functions functions_of{&executor<Device>::new_tensor,
+                                               &executor<Device>::set_zero,
+                                               &executor<Device>::check_operand,
+                                               &executor<Device>::same_device,
+                                               &executor<Device>::copy_out,
+                                               []() -> void (*)(const run_time_tape&, cpu::task&, const storage&) {
+                                                 if constexpr (requires { &executor<Device>::run_tape; })
+                                                   return &executor<Device>::run_tape;
+                                                 else
+                                                   return nullptr;
+                                               }()};
 
 /// A Program on a device as plain data.
 struct runnable {

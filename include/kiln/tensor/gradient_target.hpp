@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kiln/tensor/executor.hpp>
+#include <kiln/tensor/gradient_pass.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::detail {
@@ -13,18 +14,23 @@ struct gradient_target {
   ref<tensor_state> tensor;
   bool add = false;
   gradient_target(gradient_record& record, const device_functions& device, const storage& near)
-      : add(static_cast<bool>(record.gradient)) {
-    if (!add)
-      record.gradient = device.new_tensor(record.type, record.sizes, near);
-    else
-      ++record.gradient->memory->version;  // a graph may have been built on the gradient so far
-    tensor = record.gradient;
-  }
+      : gradient_target(arriving_gradient(record), record, device, near) {}
   /// For what can only add: zeros where nothing was.
   tensor_state& added(const device_functions& device) {
     if (!add) device.set_zero(*tensor);
     add = true;
     return *tensor;
+  }
+
+ private:
+  gradient_target(ref<tensor_state>& gradient, gradient_record& record, const device_functions& device,
+                  const storage& near)
+      : add(static_cast<bool>(gradient)) {
+    if (add)
+      will_be_added_to(gradient);
+    else if (!(record.has_home.load(std::memory_order_relaxed) && (gradient = taken_home(record))))
+      gradient = device.new_tensor(record.type, record.sizes, near);
+    tensor = gradient;
   }
 };
 

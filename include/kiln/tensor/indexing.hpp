@@ -11,8 +11,8 @@
 #include <kiln/core/index_job.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cpu/drivers.hpp>
-#include <kiln/tensor/gradient_target.hpp>
-#include <kiln/tensor/saved_value.hpp>
+#include <kiln/tensor/op_node.hpp>
+#include <kiln/tensor/recorder.hpp>
 #include <kiln/tensor/views.hpp>
 #include <kiln/tensor/virtual_leaf.hpp>
 
@@ -57,57 +57,92 @@ index_job job_of(const index_axes& how, index_move move, const void* index, cons
                  const tensor_state& values, const dims& value_strides);
 
 /// Gradients of gather (inputs: the table) and of scatter and scatter_add (inputs: the table, the values).
-class index_node final : public graph_node {
+class index_node final : public op_node_of<2, 1> {
  public:
   index_node(index_axes how, index_move move, const tensor_state& index, const tensor_state& table,
              const tensor_state* values, const index_functions& functions)
-      : how_(std::move(how)), move_(move), functions_(functions) {
-    index_.save(index);
-    edges_[0] = table.history;
-    if (values) edges_[1] = values->history;
-    inputs = edges_;
-    input_count = 2;
+      : op_node_of(*functions.device), how_(std::move(how)), move_(move), functions_(functions) {
+    saved[0].save(index);
+    input[0] = table.history;
+    if (values) input[1] = values->history;
   }
   void backward(const ref<tensor_state>& gradient) override {
-    index_.check();
     const storage& near = *gradient->memory;
-    const device_functions& device = *functions_.device;
-    const auto target = [&](gradient_record& record) -> tensor_state& {
-      return gradient_target(record, device, near).added(device);
-    };
+    check_saved(near);
+    const void* const index = saved[0].data;
     if (move_ == index_move::gather) {
-      tensor_state& to = target(*edges_[0]);
-      functions_.run(job_of(how_, index_move::scatter_add, index_.data, to, *gradient, gradient->strides), near);
+      const ref<tensor_state> to = added(0, near);
+      functions_.run(job_of(how_, index_move::scatter_add, index, *to, *gradient, gradient->strides), near);
       return;
     }
-    if (edges_[0]) {
+    if (wants(0)) {
       ref<tensor_state> kept = gradient;
       if (move_ == index_move::scatter) {  // what was overwritten has no part in the result
-        kept = device.new_tensor(gradient->type, gradient->sizes, near);
+        kept = device().new_tensor(gradient->type, gradient->sizes, near);
         move_elements(functions_, gradient->sizes, *gradient, gradient->strides, *kept, kept->strides, false);
-        const ref<tensor_state> zero = device.new_tensor(gradient->type, {1}, near);
-        device.set_zero(*zero);
-        functions_.run(
-            job_of(how_, index_move::scatter, index_.data, *kept, *zero, dims::filled(how_.domain.rank(), 0)), near);
+        const ref<tensor_state> zero = device().zeros(gradient->type, {1}, near);
+        functions_.run(job_of(how_, index_move::scatter, index, *kept, *zero, dims::filled(how_.domain.rank(), 0)),
+                       near);
       }
-      tensor_state& to = target(*edges_[0]);
-      move_elements(functions_, to.sizes, *kept, kept->strides, to, to.strides, true);
+      const ref<tensor_state> to = added(0, near);
+      move_elements(functions_, to->sizes, *kept, kept->strides, *to, to->strides, true);
     }
-    if (edges_[1]) {
-      const ref<tensor_state> taken = device.new_tensor(gradient->type, how_.domain, near);
-      functions_.run(job_of(how_, index_move::gather, index_.data, *gradient, *taken, taken->strides), near);
-      tensor_state& to = target(*edges_[1]);
-      move_elements(functions_, how_.domain, *taken, taken->strides, to, to.strides, true);
+    if (wants(1)) {
+      const ref<tensor_state> taken = device().new_tensor(gradient->type, how_.domain, near);
+      functions_.run(job_of(how_, index_move::gather, index, *gradient, *taken, taken->strides), near);
+      const ref<tensor_state> to = added(1, near);
+      move_elements(functions_, how_.domain, *taken, taken->strides, *to, to->strides, true);
     }
   }
-  void release() override { index_.memory = nullptr, freed = true; }
+  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+    const storage& near = *gradient->memory;
+    check_saved(near);
+    recorder& r = the_recorder();
+    const ref<gradient_record> none;
+    const ref<tensor_state> index = remembered(saved[0], none);
+    auto made_of = [&](const ref<tensor_state>& out, index_move move, const tensor_state& table,
+                       const tensor_state* values) {
+      if (gradient->history) set_producer(*out, new index_node(how_, move, *index, table, values, functions_));
+      return out;
+    };
+    if (move_ == index_move::gather) {
+      const ref<tensor_state> to = device().zeros(gradient->type, input[0]->sizes, near);
+      functions_.run(job_of(how_, index_move::scatter_add, index->data, *to, *gradient, gradient->strides), near);
+      return r.add(*input[0], made_of(to, index_move::scatter_add, *index, gradient.get()), device());
+    }
+    if (wants(0)) {
+      ref<tensor_state> kept = r.copy(gradient, device());
+      if (move_ == index_move::scatter) {
+        const ref<tensor_state> zero = device().zeros(gradient->type, {1}, near);
+        kept->history = nullptr;
+        functions_.run(
+            job_of(how_, index_move::scatter, index->data, *kept, *zero, dims::filled(how_.domain.rank(), 0)), near);
+        made_of(kept, index_move::scatter, *gradient, nullptr);
+      }
+      r.add(*input[0], kept, device());
+    }
+    if (wants(1)) {
+      const ref<tensor_state> taken = device().new_tensor(gradient->type, how_.domain, near);
+      functions_.run(job_of(how_, index_move::gather, index->data, *gradient, *taken, taken->strides), near);
+      made_of(taken, index_move::gather, *gradient, nullptr);
+      r.add(*input[1],
+            how_.domain == input[1]->sizes
+                ? taken
+                : r.place(taken, {how_.domain, contiguous_strides(input[1]->sizes), 0}, input[1]->sizes, device()),
+            device());
+    }
+  }
 
  private:
+  // The gradient of an input, to be added to.
+  ref<tensor_state> added(int i, const storage& near) const {
+    gradient_target into = target(i, near);
+    into.added(device());
+    return into.tensor;
+  }
   index_axes how_;
   index_move move_;
   index_functions functions_;
-  saved_value index_;
-  ref<gradient_record> edges_[2];
 };
 
 template <class I>
@@ -122,9 +157,7 @@ void record_index(const index_axes& how, index_move move, const tensor_state& in
                   const tensor_state* values, const ref<tensor_state>& out) {
   if constexpr (is_floating(dtype_of<T>)) {
     if (!grad_enabled() || !(table.history || (values && values->history))) return;
-    out->history = new_record(out->type, out->sizes);
-    out->history->producer =
-        ref<graph_node>::adopt(new index_node(how, move, index, table, values, index_functions_of<T, Device>));
+    set_producer(*out, new index_node(how, move, index, table, values, index_functions_of<T, Device>));
   }
 }
 
@@ -133,7 +166,8 @@ template <class T, class I, class Device>
 auto taken_by_index(const Tensor<T, Device>& x, const Tensor<I, Device>& index, const index_axes& how) {
   using number = scalar<std::int64_t>;
   const tensor_state& table = *x.state();
-  const std::int64_t size = table.sizes[how.axis], stride = table.strides[how.axis];
+  const bool any_axis = table.sizes.rank() > 0;
+  const std::int64_t size = any_axis ? table.sizes[how.axis] : 1, stride = any_axis ? table.strides[how.axis] : 1;
   if (size == 0 && count(how.domain) > 0) throw_index(0, 0);
   const auto spread_over = [&](const tensor_state& t, dims strides) {
     ref<tensor_state> made = new_state(t.type, how.domain, strides);
@@ -141,15 +175,15 @@ auto taken_by_index(const Tensor<T, Device>& x, const Tensor<I, Device>& index, 
     made->memory = t.memory;
     return made;
   };
-  dims strides = table.strides;
-  strides[how.axis] = 0;
+  dims strides = any_axis && how.domain.rank() > 0 ? table.strides : dims::filled(how.domain.rank(), 0);
+  if (how.domain.rank() > 0) strides[how.axis] = 0;
   const ref<tensor_state> from = spread_over(table, strides);
   record_index<T, Device>(how, index_move::gather, *index.state(), table, nullptr, from);
   const auto at = converted<std::int64_t>(Tensor<I, Device>(spread_over(*index.state(), how.index_strides)));
-  const node<checked_index_op, std::remove_const_t<decltype(at)>, number> checked{at, {size}};
-  const node<mul_op, std::remove_const_t<decltype(checked)>, number> way{checked, {stride}};
-  return node<take_op, std::remove_const_t<decltype(way)>, element_place<T, Device>>{way,
-                                                                                     element_place<T, Device>(from)};
+  const node<checked_index_op, std::remove_const_t<decltype(at)>, number> checked{{}, at, {size}};
+  const node<mul_op, std::remove_const_t<decltype(checked)>, number> way{{}, checked, {stride}};
+  return node<take_op, std::remove_const_t<decltype(way)>, element_place<T, Device>>{
+      {}, way, element_place<T, Device>(from)};
 }
 
 template <class T, class I, class Device>
@@ -185,53 +219,74 @@ index_axes axes_of_gather(const dims& sizes, const tensor_state& index, std::int
 }  // namespace detail
 
 /// The slices of x along an axis that a 1-D index names, in its order: torch.index_select, and the rows of an
-/// embedding. Throws index_error for an index outside [0, size) (of a GPU when values are read), shape_error for
-/// another rank.
+/// embedding; an index without axes names one. Throws index_error for an index outside [0, size) (of a GPU when values
+/// are read), shape_error for another rank.
 template <Expression X, Expression Index>
 auto index_select(const X& x, std::int64_t axis, const Index& index) {
-  detail::check_index_type<typename Index::value_type>();
-  const auto table = detail::as_tensor(x);
-  const auto at = detail::as_tensor(index);
-  const detail::index_axes how = detail::axes_of_select(table.sizes(), *at.state(), axis, "index_select");
-  if constexpr (detail::executor<typename X::device_type>::on_host)
-    return detail::gathered(table, at, how);
-  else
-    return detail::taken_by_index(table, at, how);
+  if constexpr (detail::any_transformed<X, Index>) {
+    static_assert(detail::never<X, Index>,
+                  "kiln: index_select has no meaning within vmap and jvp yet: take the elements before, or multiply by "
+                  "one_hot(index, n)");
+    return x;
+  } else {
+    detail::check_index_type<typename Index::value_type>();
+    const auto table = detail::as_tensor(x);
+    const auto at = detail::as_tensor(index);
+    const detail::index_axes how = detail::axes_of_select(table.sizes(), *at.state(), axis, "index_select");
+    if constexpr (detail::executor<typename X::device_type>::on_host)
+      return detail::gathered(table, at, how);
+    else
+      return detail::taken_by_index(table, at, how);
+  }
 }
 /// result[i][j][k] = x[i][index[i][j][k]][k], for axis 1 of three: torch.gather. The result has the index's shape,
 /// which along the other axes is no longer than x's. Throws index_error, shape_error.
 template <Expression X, Expression Index>
 auto gather(const X& x, std::int64_t axis, const Index& index) {
-  detail::check_index_type<typename Index::value_type>();
-  const auto table = detail::as_tensor(x);
-  const auto at = detail::as_tensor(index);
-  const detail::index_axes how = detail::axes_of_gather(table.sizes(), *at.state(), axis, "gather");
-  if constexpr (detail::executor<typename X::device_type>::on_host)
-    return detail::gathered(table, at, how);
-  else
-    return detail::taken_by_index(table, at, how);
+  if constexpr (detail::any_transformed<X, Index>) {
+    static_assert(detail::never<X, Index>,
+                  "kiln: gather has no meaning within vmap and jvp yet: take the elements before, or multiply by "
+                  "one_hot(index, n)");
+    return x;
+  } else {
+    detail::check_index_type<typename Index::value_type>();
+    const auto table = detail::as_tensor(x);
+    const auto at = detail::as_tensor(index);
+    const detail::index_axes how = detail::axes_of_gather(table.sizes(), *at.state(), axis, "gather");
+    if constexpr (detail::executor<typename X::device_type>::on_host)
+      return detail::gathered(table, at, how);
+    else
+      return detail::taken_by_index(table, at, how);
+  }
 }
 
 namespace detail {
 template <class X, class Index, class V>
 auto scatter_with(index_move move, const X& x, std::int64_t axis, const Index& index, const V& values, bool select,
                   const char* where) {
-  check_index_type<typename Index::value_type>();
-  static_assert(std::is_same_v<typename X::value_type, typename V::value_type>,
-                "kiln: the values must have the tensor's element type: cast<T>() them");
-  const auto table = as_tensor(x);
-  const auto at = as_tensor(index);
-  const auto from = as_tensor(values);
-  const index_axes how = select ? axes_of_select(table.sizes(), *at.state(), axis, where)
-                                : axes_of_gather(table.sizes(), *at.state(), axis, where);
-  bool fits = from.dim() == how.domain.rank();
-  for (int i = 0; i < how.domain.rank() && fits; ++i)
-    fits = select ? from.sizes()[i] == how.domain[i] : from.sizes()[i] >= how.domain[i];
-  if (!fits)
-    throw shape_error(message(where, ": values of shape ", from.sizes(), " do not cover ", how.domain,
-                              ", the positions that the index names: ",
-                              select ? "make the shapes equal" : "along no axis may they be shorter"));
-  return scattered(move, table, at, from, how);
+  if constexpr (detail::any_transformed<X, Index, V>) {
+    static_assert(detail::never<X, Index, V>,
+                  "kiln: scatter, scatter_add and index_add have no meaning within vmap and jvp yet: multiply by "
+                  "transpose(one_hot(index, n))");
+    return x;
+  } else {
+    check_index_type<typename Index::value_type>();
+    static_assert(std::is_same_v<typename X::value_type, typename V::value_type>,
+                  "kiln: the values must have the tensor's element type: cast<T>() them");
+    const auto table = as_tensor(x);
+    const auto at = as_tensor(index);
+    const auto from = as_tensor(values);
+    const index_axes how = select ? axes_of_select(table.sizes(), *at.state(), axis, where)
+                                  : axes_of_gather(table.sizes(), *at.state(), axis, where);
+    bool fits = from.dim() == how.domain.rank();
+    for (int i = 0; i < how.domain.rank() && fits; ++i)
+      fits = select ? from.sizes()[i] == how.domain[i] : from.sizes()[i] >= how.domain[i];
+    if (!fits)
+      throw shape_error(message(where, ": values of shape ", from.sizes(), " do not cover ", how.domain,
+                                ", the positions that the index names: ",
+                                select ? "make the shapes equal" : "along no axis may they be shorter"));
+    return scattered(move, table, at, from, how);
+  }
 }
 }  // namespace detail
 

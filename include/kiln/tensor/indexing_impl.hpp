@@ -27,37 +27,49 @@ KILN_INLINE index_job job_of(const index_axes& how, index_move move, const void*
   job.index_strides = how.index_strides;
   job.wide = how.wide;
   job.table = table.data;
-  job.table_strides = table.strides;
-  job.axis_stride = table.strides[how.axis];
-  job.axis_size = table.sizes[how.axis];
-  job.table_strides[how.axis] = 0;
   job.values = values.data;
   job.value_strides = value_strides;
+  if (table.sizes.rank() == 0) {  // one element, and an index of any shape
+    job.table_strides = dims::filled(how.domain.rank(), 0);
+    job.axis_stride = job.axis_size = 1;
+  } else {
+    job.table_strides = table.strides;
+    job.axis_stride = table.strides[how.axis];
+    job.axis_size = table.sizes[how.axis];
+    job.table_strides[how.axis] = 0;
+  }
+  if (how.domain.rank() == 0) {
+    job.domain = {1};
+    job.index_strides = job.table_strides = job.value_strides = {0};
+  }
   return job;
 }
 
 KILN_INLINE index_axes axes_of_select(const dims& sizes, const tensor_state& index, std::int64_t axis,
                                       const char* where) {
-  if (sizes.rank() == 0) throw shape_error(message(where, ": a 0-d tensor has no axis to index: unsqueeze it first"));
-  if (index.sizes.rank() != 1)
-    throw shape_error(message(where, ": the index has shape ", index.sizes, ": it must be 1-D (flatten it)"));
+  if (index.sizes.rank() > 1 || (sizes.rank() == 0 && count(index.sizes) != 1))
+    throw shape_error(message(where, ": the index has shape ", index.sizes,
+                              ": it must be 1-D (flatten it), and of one index for a 0-d tensor"));
   index_axes how;
   how.axis = normalize_axis(axis, sizes.rank(), where);
+  how.wide = index.type == dtype::int64;
   how.domain = sizes;
-  how.domain[how.axis] = index.sizes[0];
   how.index_strides = dims::filled(sizes.rank(), 0);
-  how.index_strides[how.axis] = index.strides[0];
+  if (sizes.rank() == 0) return how;
+  how.domain[how.axis] = index.sizes.rank() == 0 ? 1 : index.sizes[0];
+  if (index.sizes.rank() == 1) how.index_strides[how.axis] = index.strides[0];
   how.wide = index.type == dtype::int64;
   return how;
 }
 
 KILN_INLINE index_axes axes_of_gather(const dims& sizes, const tensor_state& index, std::int64_t axis,
                                       const char* where) {
-  if (sizes.rank() == 0) throw shape_error(message(where, ": a 0-d tensor has no axis to index: unsqueeze it first"));
   index_axes how;
   how.axis = normalize_axis(axis, sizes.rank(), where);
-  bool fits = index.sizes.rank() == sizes.rank();
-  for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == how.axis || index.sizes[i] <= sizes[i];
+  // A 0-d tensor goes for one with an axis of size 1, and so does the index.
+  bool fits = std::max(index.sizes.rank(), 1) == std::max(sizes.rank(), 1);
+  for (int i = 0; i < std::min(sizes.rank(), index.sizes.rank()) && fits; ++i)
+    fits = i == how.axis || index.sizes[i] <= sizes[i];
   if (!fits)
     throw shape_error(message(where, ": an index of shape ", index.sizes, " does not go with a tensor of shape ", sizes,
                               ": it needs as many axes, and apart from axis ", how.axis, " none longer"));

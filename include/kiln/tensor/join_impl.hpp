@@ -2,6 +2,8 @@
 // The definitions of join.hpp.
 #pragma once
 
+#include <algorithm>
+
 #include <kiln/tensor/join.hpp>
 
 namespace kiln {
@@ -11,28 +13,38 @@ namespace detail {
 KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const runnable& copy,
                                    const runnable* add) {
   if (parts.empty()) throw value_error("cat: no tensors to join: give at least one");
-  dims sizes = parts[0]->sizes;
+  // As in PyTorch, a tensor of shape [0] goes with any others and adds nothing.
+  const auto is_nothing = [](const ref<tensor_state>& part) { return part->sizes == dims{0}; };
+  const auto first = std::find_if_not(parts.begin(), parts.end(), is_nothing);
+  dims sizes = first == parts.end() ? dims{0} : (*first)->sizes;
   if (sizes.rank() == 0) throw shape_error("cat: a 0-d tensor has no axis to join along: use stack");
   const int along = normalize_axis(axis, sizes.rank(), "cat");
-  sizes[along] = 0;
   bool recorded = false;
+  const dims shape = sizes;
+  sizes[along] = 0;
   for (const auto& part : parts) {
+    recorded |= static_cast<bool>(part->history);
+    if (is_nothing(part)) continue;
     bool fits = part->sizes.rank() == sizes.rank();
     for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == along || part->sizes[i] == sizes[i];
     if (!fits)
-      throw shape_error(message("cat: shapes ", parts[0]->sizes, " and ", part->sizes, " do not join along axis ",
-                                along, ": all other sizes must be equal (reshape or slice them first)"));
-    sizes[along] += part->sizes[along];
-    recorded |= static_cast<bool>(part->history);
+      throw shape_error(message("cat: shapes ", shape, " and ", part->sizes, " do not join along axis ", along,
+                                ": all other sizes must be equal (reshape or slice them first)"));
+    if (__builtin_add_overflow(sizes[along], part->sizes[along], &sizes[along]))
+      throw shape_error(message("cat: axis ", along, " of tensors of shape ", shape,
+                                " and others gets longer than 63 bits can say: join fewer of them"));
   }
   const ref<tensor_state> out = copy.device->new_tensor(parts[0]->type, sizes, *parts[0]->memory);
   const std::size_t size = size_of(out->type);
   std::vector<joined_part> places;
+  std::vector<ref<gradient_record>> records;
   std::int64_t begin = 0;
+  const std::int64_t whole = count(sizes);
   for (const auto& part : parts) {
-    const std::int64_t offset = begin * out->strides[along];
-    begin += part->sizes[along];
-    places.push_back({part->history, part->sizes, offset});
+    const std::int64_t offset = whole > 0 ? begin * out->strides[along] : 0;  // of nothing, axes may be huge
+    if (!is_nothing(part)) begin += part->sizes[along];
+    places.push_back({part->sizes, offset});
+    records.push_back(part->history);
     if (count(part->sizes) == 0) continue;
     cpu::operand_view from{part->data, cpu::broadcast_strides(part->sizes, part->strides, part->sizes), size};
     cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size,
@@ -41,10 +53,7 @@ KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, 
     cpu::task job{.program = &copy.program(), .domain = part->sizes, .in = &from, .out = &to};
     copy.run(job, *out->memory);
   }
-  if (recorded && grad_enabled() && add) {
-    out->history = new_record(out->type, sizes);
-    out->history->producer = ref<graph_node>::adopt(new join_node(std::move(places), add));
-  }
+  if (recorded && grad_enabled() && add) set_producer(*out, new join_node(std::move(places), std::move(records), add));
   return out;
 }
 

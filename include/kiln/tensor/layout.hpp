@@ -77,7 +77,7 @@ constexpr layout squeezed(layout l, std::int64_t axis) {
 /// With an axis of size 1 in this place of the result. Throws index_error, shape_error for too many axes.
 constexpr layout unsqueezed(layout l, std::int64_t axis) {
   const int i = normalize_axis(axis, l.sizes.rank() + 1, "unsqueeze");
-  l.strides.insert(i, i < l.sizes.rank() ? l.sizes[i] * l.strides[i] : 1);
+  l.strides.insert(i, i < l.sizes.rank() ? wrapping_product(l.sizes[i], l.strides[i]) : 1);
   l.sizes.insert(i, 1);
   return l;
 }
@@ -120,8 +120,8 @@ constexpr layout sliced(layout l, std::int64_t axis, std::int64_t begin, std::in
   const std::int64_t size = last > first ? (last - first - 1) / step + 1 : 0;
   l.sizes[i] = size;
   // Of an empty slice nothing is read; its offset must not point behind the memory.
-  if (size > 0) l.offset += first * l.strides[i];
-  if (size > 1) l.strides[i] *= step;
+  if (!holds_nothing(l.sizes)) l.offset += first * l.strides[i];
+  if (size > 1) l.strides[i] = wrapping_product(l.strides[i], step);
   return l;
 }
 
@@ -134,8 +134,8 @@ constexpr layout narrowed(layout l, std::int64_t axis, std::int64_t begin, std::
     throw index_error(message("narrow: ", length, " elements from ", begin, " on do not lie within axis ", i,
                               " of shape ", l.sizes,
                               ": use a smaller length, or slice, which leaves out what is outside"));
-  if (length > 0) l.offset += first * l.strides[i];
   l.sizes[i] = length;
+  if (!holds_nothing(l.sizes)) l.offset += first * l.strides[i];
   return l;
 }
 
@@ -147,7 +147,7 @@ constexpr layout selected(layout l, std::int64_t axis, std::int64_t index) {
   if (index < -n || index >= n)
     throw index_error(
         message("select: index ", index, " is outside [", -n, ", ", n - 1, "] of axis ", i, " of shape ", l.sizes));
-  l.offset += (index < 0 ? index + n : index) * l.strides[i];
+  if (!holds_nothing(l.sizes)) l.offset += (index < 0 ? index + n : index) * l.strides[i];
   l.sizes.erase(i);
   l.strides.erase(i);
   return l;
@@ -202,6 +202,16 @@ constexpr std::optional<layout> reshaped(const layout& l, const dims& sizes) {
   return result;
 }
 
+/// a * b elements. Throws shape_error if that does not fit: beside an axis of size 0, others may have any size.
+constexpr std::int64_t product_of(std::int64_t a, std::int64_t b, const dims& sizes) {
+  std::int64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out))
+    throw shape_error(message("flatten: axes of shape ", sizes,
+                              " have more elements together than 63 bits can count: "
+                              "flatten fewer of them"));
+  return out;
+}
+
 /// Axes begin to end (both included) as one: the sizes. Throws index_error, value_error if they are the wrong way
 /// round.
 constexpr dims flattened_sizes(const dims& sizes, std::int64_t begin, std::int64_t end) {
@@ -210,12 +220,13 @@ constexpr dims flattened_sizes(const dims& sizes, std::int64_t begin, std::int64
   if (first > last)
     throw value_error(message("flatten: axis ", begin, " comes after axis ", end, " of shape ", sizes, ": swap them"));
   dims result;
-  std::int64_t joined = 1;
+  std::int64_t joined =
+      std::find(sizes.begin() + first, sizes.begin() + last + 1, 0) != sizes.begin() + last + 1 ? 0 : 1;
   for (int i = 0; i < sizes.rank(); ++i) {
     if (i < first || i > last)
       result.push_back(sizes[i]);
     else
-      joined *= sizes[i];
+      joined = joined == 0 ? 0 : product_of(joined, sizes[i], sizes);
     if (i == last) result.push_back(joined);
   }
   return result;

@@ -3,12 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <kiln/tensor/creation.hpp>
 #include <kiln/tensor/views.hpp>
 
 namespace kiln {
+
+namespace detail {
+inline std::int64_t classes_up_to(std::int64_t label) {
+  if (label == std::numeric_limits<std::int64_t>::max())
+    throw value_error(message("one_hot: label ", label, " would be one of more classes than can be counted: check it"));
+  return label + 1;
+}
+}  // namespace detail
 
 /// A row of `classes` elements per label, 1 at the label and 0 elsewhere; `classes` of -1 means the largest label plus
 /// one. Throws value_error for a label outside [0, classes).
@@ -26,7 +35,7 @@ Tensor<T, typename X::device_type> one_hot(const X& labels, std::int64_t classes
     const bool any = numbers.numel() > 0;
     const auto largest = any ? static_cast<std::int64_t>(detail::as_tensor(max(numbers)).item()) : -1;
     const auto smallest = any ? static_cast<std::int64_t>(detail::as_tensor(min(numbers)).item()) : 0;
-    if (classes == -1) classes = std::max<std::int64_t>(largest, -1) + 1;
+    if (classes == -1) classes = detail::classes_up_to(std::max<std::int64_t>(largest, -1));
     if (smallest < 0 || largest >= classes)
       throw value_error(message("one_hot: label ", smallest < 0 ? smallest : largest, " is outside [0, ", classes,
                                 "): check the labels or the number of classes"));
@@ -34,7 +43,7 @@ Tensor<T, typename X::device_type> one_hot(const X& labels, std::int64_t classes
   } else {
     if (classes == -1) {
       classes = 0;
-      for (const L label : numbers.span()) classes = std::max(classes, static_cast<std::int64_t>(label) + 1);
+      for (const L label : numbers.span()) classes = std::max(classes, detail::classes_up_to(label));
     }
     dims sizes = numbers.sizes();
     sizes.push_back(classes);

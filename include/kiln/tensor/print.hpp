@@ -27,11 +27,13 @@ std::string to_string(const X& x) {
   return detail::tensor_text(*here.to(Cpu{}).state(), here.needs_grad());
 }
 
-/// Writes to_string(x).
+namespace detail {
 template <Expression X>
-std::ostream& operator<<(std::ostream& out, const X& x) {
-  return detail::put(out, to_string(x));
-}
+struct printer<X> {
+  static constexpr bool included = true;
+  static void put(std::ostream& out, const X& x) { detail::put(out, to_string(x)); }
+};
+}  // namespace detail
 
 }  // namespace kiln
 

@@ -17,12 +17,12 @@ namespace kiln {
 /// evaluated, if the inner sizes differ.
 template <Expression A, Expression B>
 auto matmul(const A& a, const B& b) {
-  static_assert(std::is_same_v<typename A::value_type, typename B::value_type>,
-                "kiln: matmul needs operands of one element type: cast<T>() one of them");
   static_assert(!std::is_same_v<typename A::value_type, bool>,
                 "kiln: matmul is not defined for bool: cast<T>() to a number type");
   auto left = detail::as_tensor(a);
   auto right = detail::as_tensor(b);
+  detail::note_moment(left);
+  detail::note_moment(right);
   return product<decltype(left), decltype(right)>{std::move(left), std::move(right)};
 }
 
@@ -44,6 +44,17 @@ auto outer(const A& a, const B& b) {
   if (left.dim() != 1 || right.dim() != 1)
     throw shape_error(message("outer: shapes ", left.sizes(), " and ", right.sizes(), ": both must be 1-D"));
   return matmul(unsqueeze(left, 1), unsqueeze(right, 0));
+}
+
+template <class X>
+template <class Y>
+auto common_methods<X>::matmul(const Y& right) const {
+  return kiln::matmul(self(), right);
+}
+template <class X>
+template <class Y>
+auto common_methods<X>::dot(const Y& other) const {
+  return kiln::dot(self(), other);
 }
 
 }  // namespace kiln

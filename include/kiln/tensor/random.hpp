@@ -49,6 +49,11 @@ Tensor<T, Device> rand(const dims& sizes, generator& from = default_generator(),
   detail::random_filler<Device>::template uniform<T>(*result.state(), words);
   return result;
 }
+template <Element T = float, std::integral... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto rand(Sizes... sizes) {
+  return rand<T>(dims{sizes...});
+}
 /// Numbers of the normal distribution with mean 0 and standard deviation 1. Throws shape_error for a negative size.
 template <Element T = float, class Device = Cpu>
 Tensor<T, Device> randn(const dims& sizes, generator& from = default_generator(), Device where = {}) {
@@ -57,6 +62,11 @@ Tensor<T, Device> randn(const dims& sizes, generator& from = default_generator()
   const random_stream words = detail::take_words(from, result.numel(), words_of<T>);
   detail::random_filler<Device>::template normal<T>(*result.state(), words);
   return result;
+}
+template <Element T = float, std::integral... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto randn(Sizes... sizes) {
+  return randn<T>(dims{sizes...});
 }
 /// Whole numbers from low to high - 1, each as likely as the others. Throws value_error for an empty range or one that
 /// the type cannot hold, shape_error for a negative size.
@@ -101,10 +111,12 @@ template <Expression X>
 auto rand_like(const X& x, generator& from = default_generator()) {
   return rand<typename X::value_type, typename X::device_type>(shape_of(x), from, detail::device_of(x));
 }
+/// Normal numbers in the shape, type and device of x.
 template <Expression X>
 auto randn_like(const X& x, generator& from = default_generator()) {
   return randn<typename X::value_type, typename X::device_type>(shape_of(x), from, detail::device_of(x));
 }
+/// Whole numbers from low to high - 1 in the shape, type and device of x.
 template <Expression X>
 auto randint_like(const X& x, std::int64_t low, std::int64_t high, generator& from = default_generator()) {
   return randint<typename X::value_type, typename X::device_type>(low, high, shape_of(x), from, detail::device_of(x));

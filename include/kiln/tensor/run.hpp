@@ -17,6 +17,17 @@ inline bool same_view(const tensor_state& a, const tensor_state& b) {
   return a.data == b.data && a.sizes == b.sizes && a.strides == b.strides;
 }
 
+/// The addresses that a tensor reaches: from the first to behind the last. Tensors with memory of their own may have
+/// some in common, as blobs.
+struct reached_bytes {
+  std::uintptr_t begin, end;
+  explicit reached_bytes(const tensor_state& t);
+  bool meets(const reached_bytes& other) const { return begin < other.end && other.begin < end; }
+};
+
+/// Throws graph_error if a tensor of an expression, counted from 1, is not what it was when the expression was written.
+[[gnu::cold]] void check_unchanged(const tensor_state& leaf, const moment& wanted, int position);
+
 /// Strides over the domain of a tensor of one value per row: 0 along the row.
 dims row_value_strides(const tensor_state& t, const dims& domain, std::uint32_t axes, bool keepdim);
 

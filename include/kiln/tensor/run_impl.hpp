@@ -2,15 +2,24 @@
 // The definitions of run.hpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 
 #include <kiln/core/few.hpp>
 #include <kiln/tensor/block_epilogue.hpp>
 #include <kiln/tensor/run.hpp>
+#include <kiln/tensor/run_at_once.hpp>
+#include <kiln/tensor/view_history.hpp>
 
 namespace kiln::detail {
+
+KILN_INLINE void check_unchanged(const tensor_state& leaf, const moment& wanted, int position) {
+  if (wanted.has_passed(*leaf.memory))
+    throw graph_error(
+        message("evaluate: tensor ", position, " of the expression, of shape ", leaf.sizes,
+                ", was changed in place after the expression was written and before it was evaluated: write "
+                "auto y = (...).eval() where its old values are meant, or write the expression after the change"));
+}
 
 KILN_INLINE dims row_value_strides(const tensor_state& t, const dims& domain, std::uint32_t axes, bool keepdim) {
   if (keepdim) return cpu::broadcast_strides(t.sizes, t.strides, domain);
@@ -69,47 +78,32 @@ KILN_INLINE bool any_history(const expression_facts& f, const operands& c) {
   return false;
 }
 
-// True if every leaf and the result are contiguous and of one shape (or the leaf is a single number): one call of the
-// kernel does it all, and nothing needs planning.
-KILN_INLINE bool run_at_once(const cpu::compiled& program, int leaves, const operands& c, const tensor_state& out,
-                             std::int64_t total) {
-  if (!program.map || total * program.cost > cpu::work_per_thread || total == 0 || program.draw_count) return false;
-  std::array<const void*, cpu::max_slots> in;
-  std::array<std::int64_t, cpu::max_slots> step;
-  for (int i = 0; i < leaves; ++i) {
-    const std::size_t k = static_cast<std::size_t>(i);
-    const tensor_state& leaf = *c.leaf[i];
-    in[k] = leaf.data;
-    if (leaf.sizes.rank() == 0)
-      step[k] = 0;
-    else if (leaf.contiguous && leaf.sizes == out.sizes)
-      step[k] = 1;
-    else
-      return false;
-  }
-  if (!out.contiguous) return false;
-  void* to = out.data;
-  const bool add = false;
-  program.map({.in = in.data(),
-               .step = step.data(),
-               .out = &to,
-               .add = &add,
-               .scalars = c.number,
-               .count = total,
-               .program = &program});
-  return true;
-}
-
 // A result that fits the first-level cache needs no blocks: the kernel runs over all of it afterwards.
 inline constexpr std::int64_t block_bytes = 32768;
 
-// Computes the products of an expression; the one around which it is an elementwise epilogue is finished block by block
-// into `out`. Returns true if that has been done.
+// The first product of an expression that is this one: of the same operands, computed the same way.
+KILN_INLINE int first_equal_product(const operands& c, int i) {
+  auto one = [](const ref<tensor_state>& a, const ref<tensor_state>& b) {
+    return a.get() == b.get() || (a->history == b->history && a->type == b->type && same_view(*a, *b));
+  };
+  for (int j = 0; j < i; ++j)
+    if (c.product_left[j] && c.multiply[j] == c.multiply[i] && one(c.product_left[j], c.product_left[i]) &&
+        one(c.product_right[j], c.product_right[i]))
+      return j;
+  return i;
+}
+
+// Computes the products of an expression, each once however often it stands there; the one around which it is an
+// elementwise epilogue is finished block by block into `out`. Returns true if that has been done.
 KILN_INLINE bool compute_products(const expression_facts& f, const gradient_facts* gradients, const operands& c,
                                   ref<tensor_state>* held, const evaluation& how, const ref<tensor_state>& out) {
   const device_functions& device = *f.values->device;
   for (int i = 0; i < f.leaves; ++i) {
     if (!c.product_left[i]) continue;
+    if (const int first = first_equal_product(c, i); first < i) {
+      c.leaf[i] = c.leaf[first];
+      continue;
+    }
     const tensor_state &a = *c.product_left[i], &b = *c.product_right[i];
     const dims sizes = product_sizes(a.sizes, b.sizes);
     const bool same = sizes == how.domain && a.type == out->type;
@@ -141,15 +135,43 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
                                                      const ref<tensor_state>& out, cpu::operand_view* in) {
   few<ref<tensor_state>, cpu::max_slots> held(f.products);
   if (!compute_products(f, gradients, c, held.data(), how, out) &&
-      !run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain)))
+      !run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain), false))
     run_program(*f.values, c, how, *out, in);
   if (gradients) record(f, *gradients, c, how, out, false);
 }
 KILN_INLINE void run_into(const expression_facts& f, const gradient_facts* gradients, const operands& c,
                           const evaluation& how, const ref<tensor_state>& out, bool in_place, cpu::operand_view* in) {
   if (f.products) return run_with_products(f, gradients, c, how, out, in);
-  if (!run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain))) run_program(*f.values, c, how, *out, in);
+  if (!run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain), false))
+    run_program(*f.values, c, how, *out, in);
   if (gradients) record(f, *gradients, c, how, out, in_place);
+}
+
+KILN_INLINE reached_bytes::reached_bytes(const tensor_state& t)
+    : begin(reinterpret_cast<std::uintptr_t>(t.data)), end(begin) {
+  if (count(t.sizes) == 0) return;
+  for (int i = 0; i < t.sizes.rank(); ++i) {
+    const std::int64_t way = (t.sizes[i] - 1) * t.strides[i] * static_cast<std::int64_t>(size_of(t.type));
+    (way < 0 ? begin : end) += static_cast<std::uintptr_t>(way);
+  }
+  end += size_of(t.type);
+}
+
+// Whether two tensors with memory of their own have elements at the same addresses.
+KILN_INLINE bool overlap(const tensor_state& a, const tensor_state& b) {
+  return (a.memory->foreign || b.memory->foreign) && reached_bytes(a).meets(reached_bytes(b));
+}
+
+// Whether an operand lies, as a blob, in memory that the result would be written to.
+KILN_INLINE bool reads_memory_of(const expression_facts& f, const operands& c, const tensor_state& result) {
+  for (int i = 0; i < f.leaves; ++i) {
+    if (const tensor_state* leaf = c.leaf[i]) {
+      if (leaf->memory->foreign && overlap(*leaf, result)) return true;
+    } else if (f.products && (overlap(*c.product_left[i], result) || overlap(*c.product_right[i], result))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const gradient_facts* gradients,
@@ -157,10 +179,12 @@ KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const g
                                               ref<tensor_state> reuse, cpu::operand_view* in) {
   const device_functions& device = *f.values->device;
   const storage& near = *(c.leaf[0] ? c.leaf[0] : c.product_left[0].get())->memory;
-  ref<tensor_state> out = reuse && reuse->sizes == sizes && device.same_device(*reuse->memory, near)
-                              ? std::move(reuse)
-                              : device.new_tensor(f.type, sizes, near);
+  ref<tensor_state> out =
+      reuse && reuse->sizes == sizes && device.same_device(*reuse->memory, near) && !reads_memory_of(f, c, *reuse)
+          ? std::move(reuse)
+          : device.new_tensor(f.type, sizes, near);
   out->history = nullptr;
+  out->made_without_grad = false;
   const bool recorded = gradients && grad_enabled() && any_history(f, c);
   run_into(f, recorded ? gradients : nullptr, c, how, out, false, in);
   return out;
@@ -176,10 +200,10 @@ KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, co
                                 " all elements are one and the same, as expand() makes them: "
                                 "clone() the tensor first"));
   bool recorded = grad_enabled() && any_history(f, c);
-  if (target.history && target.history->view && grad_enabled())
+  if (grad_enabled() && shows_leaf(target))
     throw graph_error(message("in place: the tensor of shape ", target.sizes,
-                              " is a view of one that gradients flow to, and that one "
-                              "would not know of the change: change it as a whole, clone() the view, or use no_grad"));
+                              " is a view of a leaf that requires grad, which stays what it is while a graph is "
+                              "recorded: use no_grad, or change a copy of the leaf (w * 1.0f)"));
   if (target.history && target.history->leaf) {
     // Updating a parameter is the end of its old value, not a step of a computation.
     const ref<gradient_record> own = std::exchange(target.history, nullptr);
@@ -190,11 +214,10 @@ KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, co
           "in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
           "use no_grad, or detach() the operands");
   }
-  if (recorded && !target.history && !target.memory.unique() &&
-      static_cast<std::size_t>(count(sizes)) * size_of(target.type) < target.memory->bytes)
-    throw graph_error(message("in place: the tensor of shape ", sizes,
-                              " is a part of a larger one, which would not know that its elements have "
-                              "gradients now: make the larger one with cat or stack, or use no_grad"));
+  if (recorded && target.made_without_grad)
+    throw graph_error(message("in place: the tensor of shape ", target.sizes,
+                              " is a view that was made while no_grad was on, so what it is a view of would not know "
+                              "that its elements have gradients now: take the view again, or use cat or stack"));
   return recorded;
 }
 
@@ -202,7 +225,7 @@ KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, con
   if (f.products > 0 || f.rows > 0) return false;
   for (int i = 0; i < f.leaves; ++i) {
     const tensor_state& leaf = *c.leaf[i];
-    if (leaf.memory == target.memory && !same_view(leaf, target)) return false;
+    if (leaf.memory == target.memory ? !same_view(leaf, target) : overlap(leaf, target)) return false;
   }
   return true;
 }
@@ -212,6 +235,7 @@ KILN_INLINE void overwrite(const expression_facts& f, const gradient_facts* grad
   // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
   if (!recorded) ++target->memory->version;
   run_into(f, recorded ? gradients : nullptr, c, {.domain = sizes}, target, true, in);
+  if (recorded) history_changed(*target);
 }
 
 KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
@@ -220,7 +244,9 @@ KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& v
   tensor_state* leaf = values.get();
   cpu::operand_view in;
   run_program(copy, {.leaf = &leaf}, {.domain = target.sizes}, target, &in);
-  if (recorded) target.history = values->history;
+  if (!recorded) return;
+  target.history = values->history;
+  history_changed(target);
 }
 
 }  // namespace kiln::detail

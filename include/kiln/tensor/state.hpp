@@ -6,31 +6,64 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
+#include <kiln/core/lock.hpp>
 #include <kiln/core/storage.hpp>
 #include <kiln/device/cpu/device.hpp>
+#include <kiln/tape/program.hpp>
+#include <kiln/tensor/layout.hpp>
 
 namespace kiln {
 
 struct gradient_record;
+namespace detail {
+struct runnable;
+}
 
 /// A tensor without its static type.
 struct tensor_state {
   std::atomic<std::uint32_t> references{1};
   dtype type = dtype::float32;
-  bool contiguous = true;  ///< row-major without gaps: asked for often, so known
-  bool in_memory = false;  ///< stands in the room of `memory`, which then ends no sooner
+  bool contiguous = true;          ///< row-major without gaps: asked for often, so known
+  bool in_memory = false;          ///< stands in the room of a block that `memory` is or keeps
+  bool is_view = false;            ///< is a view_state
+  bool made_without_grad = false;  ///< a view that no_grad cut off from what it looks at
+  /// Grows whenever these elements get another history, so that views know.
+  std::atomic<std::uint32_t> histories{0};
   dims sizes, strides;
   void* data = nullptr;  ///< the first element
   ref<storage> memory;
   ref<gradient_record> history;  ///< set if gradients flow to or through this tensor
 };
 
+/// A view whose history follows from that of the tensor whose elements it shows.
+struct view_state final : tensor_state {
+  ref<tensor_state> base;
+  detail::layout where;                      ///< of this in a contiguous tensor of the base's sizes
+  const detail::runnable* add = nullptr;     ///< copies or adds gradients
+  std::atomic<std::uint32_t> made_after{0};  ///< the base's `histories` when the history here was made
+};
+
 inline void destroy(tensor_state* state) noexcept;
 inline void destroy(gradient_record* record) noexcept;
+
+namespace detail {
+struct runnable;
+}
+
+/// What is called when a gradient is complete; the record that it belongs to owns it.
+struct gradient_hook {
+  gradient_hook* next = nullptr;
+  std::uint64_t number = 0;
+  const detail::runnable* add = nullptr;  ///< adds tensors of its type
+  virtual ~gradient_hook() = default;
+  /// Null, or what takes the gradient's place.
+  virtual ref<tensor_state> call(const ref<tensor_state>& gradient) = 0;
+};
 
 /// One step of a backward pass: takes the gradient of what it made and hands gradients on to what it was made from.
 struct graph_node {
@@ -38,6 +71,7 @@ struct graph_node {
   std::uint64_t order = 0;                 ///< later nodes run earlier; set when the node is made
   ref<gradient_record>* inputs = nullptr;  ///< empty references where no gradient is wanted
   int input_count = 0;
+  int output_count = 1;
   bool freed = false;
 
   graph_node() {
@@ -49,8 +83,21 @@ struct graph_node {
   virtual ~graph_node() = default;
   static void* operator new(std::size_t bytes) { return cpu::allocate(bytes); }
   static void operator delete(void* memory, std::size_t bytes) noexcept { cpu::deallocate(memory, bytes); }
+  /// What errors call the op.
+  virtual const char* name() const { return "an op"; }
+  /// The tape of an expression, for its formula.
+  virtual tape_view value_tape() const { return {}; }
+  /// For a view of a view: the record of that one, through which a pass may go in place of straight to the base.
+  virtual const ref<gradient_record>* between() const { return nullptr; }
   /// Adds to the gradient of each input, given that of the output.
   virtual void backward(const ref<tensor_state>& gradient) = 0;
+  // KILN_INLINE here as well: else the first of them would be the key function, and every unit that has its definition
+  // would emit all of the class (0.6 s).
+  /// The same in a pass that is recorded itself, by ops on tensors with histories; `output` is the record of what this
+  /// node made. Throws graph_error for an op whose gradient has none.
+  KILN_INLINE virtual void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output);
+  /// The one or the other. A node with several outputs gets the gradients of all; null where none arrived.
+  KILN_INLINE virtual void backward_all(const ref<tensor_state>* gradients, const ref<gradient_record>* outputs);
   /// Lets go of everything `backward` needs.
   virtual void release() = 0;
 };
@@ -58,41 +105,91 @@ inline void destroy(graph_node* node) noexcept {
   delete node;
 }
 
+namespace detail {
+class gradient_pass;
+/// What a backward pass collects for one record.
+struct pass_slot {
+  ref<tensor_state> gradient;  ///< contiguous
+  bool queued = false;         ///< the pass will come to it
+  bool skipped = false;        ///< the pass is after gradients of other tensors, to which this leads not
+};
+}  // namespace detail
+
 /// The gradient of one tensor: shared by the tensor and by the nodes that it went into.
 struct gradient_record {
   std::atomic<std::uint32_t> references{1};
   bool leaf = false;  ///< the user asked for it; kept in `gradient` after a backward pass
-  bool view = false;  ///< of a view: its elements belong to another tensor's history as well
   dtype type = dtype::float32;
+  bool turned = false;  ///< of a matrix transposed for one product, which nobody else sees: see turned.hpp
   dims sizes;
-  ref<tensor_state> gradient;  ///< contiguous
-  ref<graph_node> producer;    ///< of a leaf: none
-  bool queued = false;         ///< a running backward pass will come to it
+  ref<tensor_state> gradient;             ///< of a leaf, after passes; contiguous
+  ref<tensor_state> home;                 ///< of a leaf: where its gradient is to lie, for an optimizer; guarded
+  ref<graph_node> producer;               ///< of a leaf: none
+  int output = 0;                         ///< which output of the producer
+  std::atomic<bool> unwanted{false};      ///< of a leaf that is gone: nobody will read its gradient
+  const tensor_state* owner = nullptr;    ///< of a leaf: the tensor that gives out the gradient
+  const detail::runnable* add = nullptr;  ///< of a leaf: adds gradients
+  detail::short_lock adding;              ///< held while a pass adds to `gradient`
+  std::atomic<bool> has_home{false};      ///< since it was given one
+  /// The pass that writes into `home` and has not delivered yet; written while `adding` is held.
+  std::atomic<detail::gradient_pass*> home_taken{nullptr};
+  /// The pass that collects in `slot`; another one at the same time has a place of its own.
+  std::atomic<detail::gradient_pass*> pass{nullptr};
+  detail::pass_slot slot;
+  gradient_hook* hooks = nullptr;
 };
 
+// A record that has ended, whose memory says what ends after it.
+struct ended_record {
+  ref<graph_node> producer;
+  ended_record* next = nullptr;
+};
+static_assert(sizeof(ended_record) <= sizeof(gradient_record));
+
 inline void destroy(gradient_record* record) noexcept {
-  // A long chain of nodes is taken apart in a loop: one call inside the other would use up the stack.
-  static thread_local std::vector<ref<graph_node>>* pending = nullptr;
+  // A long chain of nodes is taken apart in a loop: one call inside the other would use up the stack. The list of what
+  // is still to end takes no memory but theirs, since there may be none.
+  static constinit thread_local ended_record* first = nullptr;
+  static constinit thread_local bool running = false;
   ref<graph_node> producer = std::move(record->producer);
+  while (gradient_hook* const hook = record->hooks) {
+    record->hooks = hook->next;
+    delete hook;
+  }
   record->~gradient_record();
-  cpu::deallocate(record, sizeof(gradient_record));
-  if (!producer) return;
-  if (pending) {
-    pending->push_back(std::move(producer));
-    return;
+  if (!producer) return cpu::deallocate(record, sizeof(gradient_record));
+  first = new (static_cast<void*>(record)) ended_record{std::move(producer), first};
+  if (running) return;
+  running = true;
+  while (ended_record* const now = first) {
+    first = now->next;
+    producer = std::move(now->producer);
+    now->~ended_record();
+    cpu::deallocate(now, sizeof(gradient_record));
+    producer = nullptr;
   }
-  std::vector<ref<graph_node>> work;
-  pending = &work;
-  producer = nullptr;
-  while (!work.empty()) {
-    ref<graph_node> next = std::move(work.back());
-    work.pop_back();
-    next = nullptr;
-  }
-  pending = nullptr;
+  running = false;
 }
 
 inline void destroy(tensor_state* state) noexcept {
+  // A gradient with a history holds nodes, and these the record: the tensor's end is the end of both. A pass of another
+  // thread may just be adding to it.
+  if (state->history && state->history->owner == state) {
+    ref<tensor_state> gradient, home;  // end when the lock is free again
+    const detail::locked alone(state->history->adding);
+    state->history->unwanted.store(true, std::memory_order_relaxed);
+    gradient = std::move(state->history->gradient);
+    home = std::move(state->history->home);
+  }
+  if (state->is_view) {
+    auto* const view = static_cast<view_state*>(state);
+    ref<tensor_state> base = std::move(view->base);
+    view->~view_state();
+    cpu::deallocate(view, sizeof(view_state));
+    // Views of views go one after the other, not one inside the other.
+    while (base.unique() && base->is_view) base = ref<tensor_state>(std::move(static_cast<view_state&>(*base).base));
+    return;
+  }
   const bool in_memory = state->in_memory;
   const ref<storage> memory = std::move(state->memory);
   state->~tensor_state();
@@ -137,23 +234,40 @@ inline bool is_contiguous(const tensor_state& t) {
 
 namespace detail {
 inline thread_local bool recording = true;
-}
 
-/// While it lives, this thread records nothing for backward passes.
-class no_grad {
+/// While it lives, this thread records for backward passes, or does not, whatever stands around.
+class recording_scope {
  public:
-  no_grad() : before_(detail::recording) { detail::recording = false; }
-  no_grad(const no_grad&) = delete;
-  no_grad& operator=(const no_grad&) = delete;
-  ~no_grad() { detail::recording = before_; }
+  explicit recording_scope(bool on) : before_(recording) { recording = on; }
+  recording_scope(const recording_scope&) = delete;
+  recording_scope& operator=(const recording_scope&) = delete;
+  ~recording_scope() { recording = before_; }
 
  private:
   bool before_;
+};
+}  // namespace detail
+
+/// While it lives, this thread records nothing for backward passes.
+class no_grad : detail::recording_scope {
+ public:
+  no_grad() : recording_scope(false) {}
 };
 
 /// Whether evaluations on this thread are recorded for backward passes.
 inline bool grad_enabled() {
   return detail::recording;
+}
+
+inline void graph_node::backward_recorded(const ref<tensor_state>&, const ref<gradient_record>&) {
+  throw graph_error(std::string("create_graph: ") + name() +
+                    " has no second derivative: call backward() without create_graph, or detach() what goes into it");
+}
+inline void graph_node::backward_all(const ref<tensor_state>* gradients, const ref<gradient_record>* outputs) {
+  if (grad_enabled())
+    backward_recorded(gradients[0], outputs[0]);
+  else
+    backward(gradients[0]);
 }
 
 }  // namespace kiln

@@ -14,10 +14,33 @@
 #include <kiln/core/extents.hpp>
 #include <kiln/tensor/compute.hpp>
 #include <kiln/tensor/nested.hpp>
+#include <kiln/tensor/view_history.hpp>
 
 namespace kiln {
 
+/// Elements begin, begin + step, ... before end of an axis; slice() makes it.
+struct axis_range {
+  std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max(), step = 1;
+};
+/// What stands for one axis in `x[{slice(1, 3), 0}]`: one position, or a range of them.
+struct axis_index {
+  axis_range range;
+  bool is_range = true;
+  axis_index(const axis_range& r) : range(r) {}
+  template <std::integral I>
+  axis_index(I at) : is_range(false) {
+    range.begin = static_cast<std::int64_t>(at);
+  }
+};
+class gradient_hook_handle;
+template <Element T, class Device>
+class masked_elements;
+
 namespace detail {
+/// Copies tensors of T, or adds them; null for elements without gradients.
+template <Element T, class Device>
+constexpr const runnable* adding_kernel();
+
 /// Contiguous values copied to a device; themselves if they are there.
 template <class From, class To>
 ref<tensor_state> moved_to(const ref<tensor_state>& values, To where) {
@@ -25,10 +48,38 @@ ref<tensor_state> moved_to(const ref<tensor_state>& values, To where) {
     if (executor<From>::on_host || executor<From>::device_of(*values->memory) == where) return values;
   if constexpr (!std::same_as<From, To> || !executor<From>::on_host) return transfer<From, To>::copy(*values, where);
 }
+
+/// A vector, array or span.
+template <class R>
+concept Values = !Operand<R> && requires(const R& r) {
+  r.data();
+  { r.size() } -> std::convertible_to<std::size_t>;
+};
+
+// Checks whose failure shows both types: compilers name the class that holds the sentence with its arguments.
+template <class Expression, class Tensor>
+struct same_dtype {
+  static constexpr bool checked = true;
+  static_assert(
+      std::is_same_v<Expression, Tensor>,
+      "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
+};
+template <class Expression, class Tensor>
+struct same_device {
+  static constexpr bool checked = true;
+  static_assert(std::is_same_v<Expression, Tensor>, "kiln: the expression lives on another device: use .to<Device>()");
+};
+template <class Result, class Tensor>
+struct dtype_in_place {
+  static constexpr bool checked = true;
+  static_assert(
+      category<Result> <= category<Tensor> || std::is_same_v<Result, Tensor>,
+      "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
+};
 }  // namespace detail
 
 template <Element T, class Device = Cpu, class Extents = dynamic>
-class Tensor {
+class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   static_assert(std::same_as<Extents, dynamic>,
                 "kiln: only dynamic extents work in this version: leave the third parameter out");
   static_assert(detail::HasExecutor<Device>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
@@ -58,6 +109,29 @@ class Tensor {
     requires(!Leaf<E>)
   Tensor(const E& e) : state_(detail::compute(as_own_type(e))) {}
 
+  /// Not possible: says what to write for a tensor of some sizes.
+  template <std::integral... Sizes>
+    requires(sizeof...(Sizes) > 1)
+  Tensor(Sizes...) {
+    static_assert(detail::never<Sizes...>,
+                  "kiln: sizes make no tensor by themselves: write zeros<float>({3, 4}), "
+                  "empty<float>({3, 4}), or in braces the elements, Tensor<float> r{3, 4}");
+  }
+  // A pack, because a constructor of a list alone would be chosen for {3, 4} too.
+  // Not for bools, which are no sizes: clang++ 14 would take it for Tensor<bool>{a, b} in a generic lambda.
+  template <std::integral Size, class... Nothing>
+    requires(!std::same_as<Size, bool>)
+  Tensor(std::initializer_list<Size>, Nothing...) {
+    static_assert(detail::never<Size>,
+                  "kiln: ({3, 4}) may be sizes or elements: write zeros<float>({3, 4}) for a tensor "
+                  "of these sizes, Tensor<float> r{3, 4} for one of these elements");
+  }
+  template <detail::Values R>
+  Tensor(const R&) {
+    static_assert(detail::never<R>,
+                  "kiln: a vector may hold sizes or elements: write tensor(values) for a copy of its "
+                  "elements, zeros<float>(sizes) for a tensor of these sizes");
+  }
   /// Not possible: says what to write for a tensor of another element type or device.
   template <Leaf E>
     requires(!std::same_as<E, Tensor>)
@@ -65,15 +139,16 @@ class Tensor {
 
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(const Tensor&) = default;
-  Tensor& operator=(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
   ~Tensor() = default;
 
-  /// Runs the expression; this handle then refers to its result. Memory that nobody else can see is reused.
+  /// Runs the expression; this handle then refers to its result. Memory of kiln's own that nobody else can see is
+  /// reused: should the kernel throw (integers divided by zero), it holds old and new values.
   template <Expression E>
     requires(!Leaf<E>)
-  Tensor& operator=(const E& e) {
-    if (state_.unique() && state_->memory.unique() && is_contiguous(*state_)) {
+  Tensor& operator=(const E& e) & {
+    if (state_.unique() && state_->memory.unique() && kiln::is_contiguous(*state_) && !state_->memory->foreign) {
       state_ = detail::compute(as_own_type(e), state_);
     } else {
       state_ = detail::compute(as_own_type(e));
@@ -81,14 +156,32 @@ class Tensor {
     return *this;
   }
 
+  /// Not possible: says what to write to set every element.
+  template <Number S>
+  Tensor& operator=(S) & {
+    static_assert(detail::never<S>,
+                  "kiln: a number is no tensor: write a.fill_(3) to set every element, full({2}, 3) for "
+                  "a new tensor of it");
+    return *this;
+  }
+
+  /// `x[i] = ...`, `x.select(0, i) = ...`: what has no name is written in place, as copy_ does.
+  Tensor operator=(const Tensor& values) && { return copy_(values); }
+  template <class E>
+    requires(Number<E> || (Expression<E> && !std::same_as<E, Tensor>))
+  Tensor operator=(const E& values) && { return copy_(values); }
+
   /// In place: every handle that shares these elements sees the change. Throws shape_error if the result would not
   /// have this tensor's shape, graph_error on a leaf that requires grad if the change itself would need a gradient.
   template <class E>
   requires Operands<Tensor, E> Tensor& operator+=(const E& e) { return update(*this + e); }
+  /// In place, as +=.
   template <class E>
   requires Operands<Tensor, E> Tensor& operator-=(const E& e) { return update(*this - e); }
+  /// In place, as +=.
   template <class E>
   requires Operands<Tensor, E> Tensor& operator*=(const E& e) { return update(*this * e); }
+  /// In place, as +=.
   template <class E>
   requires Operands<Tensor, E> Tensor& operator/=(const E& e) { return update(*this / e); }
   /// Writes the values of an expression of this shape, or one that broadcasts to it, into these elements.
@@ -97,12 +190,16 @@ class Tensor {
   Tensor& copy_(const E& e) { return update(where(true, detail::converted<T>(e), *this)); }
   /// Sets every element.
   Tensor& fill_(T value) { return copy_(value); }
+  /// Sets every element to 0.
   Tensor& zero_() { return fill_(T(0)); }
 
   /// False for a handle without a tensor.
   bool defined() const { return static_cast<bool>(state_); }
+  /// The size of each axis.
   const dims& sizes() const { return state()->sizes; }
+  /// The same as sizes().
   const dims& shape() const { return state()->sizes; }
+  /// How far apart neighbours lie along each axis, in elements.
   const dims& strides() const { return state()->strides; }
   /// Number of axes.
   int dim() const { return sizes().rank(); }
@@ -110,7 +207,11 @@ class Tensor {
   std::int64_t size(std::int64_t axis) const { return sizes()[normalize_axis(axis, dim(), "size")]; }
   /// Number of elements.
   std::int64_t numel() const { return count(sizes()); }
-  bool contiguous_layout() const { return is_contiguous(*state()); }
+  /// Whether the elements lie in row-major order without gaps.
+  bool is_contiguous() const { return kiln::is_contiguous(*state()); }
+  /// The same as is_contiguous().
+  bool contiguous_layout() const { return is_contiguous(); }
+  /// The element type as a value.
   static constexpr kiln::dtype dtype() { return dtype_of<T>; }
 
   /// The first element; the others lie at multiples of strides(). Writing through it is not tracked. On a device other
@@ -131,6 +232,11 @@ class Tensor {
       throw shape_error(message("item: a tensor of shape ", sizes(), " has ", numel(),
                                 " elements, not one: reduce or index it first"));
     return detail::executor<Device>::template read<T>(*state());
+  }
+  /// The same as a number of another type: `x.item<double>()`.
+  template <Number As>
+  As item() const {
+    return static_cast<As>(item());
   }
   /// One element, by one index per axis; negative ones count from the end. Of another device, a copy of it. Throws
   /// index_error.
@@ -155,28 +261,67 @@ class Tensor {
   }
 
   // Views of the same elements; defined and described in views.hpp.
+  /// x[i] is select(0, i), x[{1, slice(2, 5)}] takes an index or a range of each axis from the first on. Assigned to,
+  /// they are written in place: x[i] = y, x[i] += y, x[{slice(), 0}] = 5.0f.
+  template <std::integral I>
+  Tensor operator[](I index) const {
+    return select(0, static_cast<std::int64_t>(index));
+  }
+  Tensor operator[](std::initializer_list<axis_index> indices) const;
+  /// The elements where a mask is true, and x[mask] = v writes there; masked_elements.hpp describes it.
+  template <Expression M>
+    requires std::is_same_v<typename M::value_type, bool> masked_elements<T, Device>
+  operator[](const M& mask) const;
+  /// Not possible: says what to write for elements chosen by index.
+  template <Expression M>
+  Tensor operator[](const M&) const {
+    static_assert(detail::never<M>,
+                  "kiln: for x[indices] write index_select(x, 0, indices), or gather(x, axis, indices)");
+    return *this;
+  }
   Tensor reshape(const dims& sizes) const;
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  Tensor reshape(I... each)
+  const { return reshape(dims{each...}); }
   Tensor view(const dims& sizes) const;
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  Tensor view(I... each)
+  const { return view(dims{each...}); }
   Tensor flatten(std::int64_t begin = 0, std::int64_t end = -1) const;
+  Tensor transpose() const;
   Tensor transpose(std::int64_t a, std::int64_t b) const;
   Tensor t() const;
   Tensor permute(const dims& order) const;
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  Tensor permute(I... each)
+  const { return permute(dims{each...}); }
   Tensor squeeze() const;
   Tensor squeeze(std::int64_t axis) const;
   Tensor unsqueeze(std::int64_t axis) const;
   Tensor expand(const dims& sizes) const;
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  Tensor expand(I... each)
+  const { return expand(dims{each...}); }
   Tensor slice(std::int64_t axis, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
                std::int64_t step = 1) const;
   Tensor narrow(std::int64_t axis, std::int64_t begin, std::int64_t length) const;
   Tensor select(std::int64_t axis, std::int64_t index) const;
 
   // Defined and described in transfer.hpp.
+  /// The values on a device: this tensor if it is there, else a copy.
   template <class To>
   Tensor<T, To> to(To where = {}) const;
+  /// Where the elements lie.
   Device device() const { return detail::executor<Device>::device_of(*state()->memory); }
 
   /// A copy with memory of its own, contiguous; gradients flow through it.
   Tensor clone() const { return Tensor(apply<clone_op>(*this)); }
+  /// This tensor if it is contiguous, else a contiguous copy; gradients flow through it.
+  Tensor contiguous() const { return is_contiguous() ? *this : clone(); }
   /// The same elements without their gradient history.
   Tensor detach() const {
     auto view = new_state(state()->type, sizes(), strides());
@@ -197,6 +342,8 @@ class Tensor {
     if (on && !history) {
       history = new_record(dtype_of<T>, sizes());
       history->leaf = true;
+      history->owner = state_.get();
+      history->add = detail::adding_kernel<T, Device>();
     } else if (!on) {
       history = nullptr;
     }
@@ -204,25 +351,46 @@ class Tensor {
   }
   /// Whether gradients flow to or through this tensor.
   bool needs_grad() const { return static_cast<bool>(state()->history); }
+  /// Whether backward() has left a gradient here.
   bool has_grad() const { return needs_grad() && state()->history->gradient; }
   /// The gradient that backward() left here. Throws graph_error if there is none.
   Tensor grad() const {
     if (!has_grad())
-      throw graph_error(message("grad: a tensor of shape ", sizes(),
-                                needs_grad()
-                                    ? " has no gradient yet: call backward() on a loss computed from it"
-                                    : " does not require grad: call requires_grad() before computing with it"));
-    state()->history->gradient->memory->lent_gradient = true;
-    return Tensor(state()->history->gradient);
+      throw graph_error(message(
+          "grad: a tensor of shape ", sizes(),
+          !needs_grad() ? " does not require grad: call requires_grad() before computing with it"
+          : state()->history->producer
+              ? " was computed from others (a = a - ... makes a new tensor), and gradients are kept where "
+                "requires_grad() "
+                "was called: change parameters in place, a -= 0.1f * a.grad(), or detach() and requires_grad() anew"
+              : " has no gradient yet: call backward() on a loss computed from it"));
+    const ref<tensor_state>& gradient = state()->history->gradient;
+    auto& lent = gradient->memory->lent_gradient;
+    if (!lent.load(std::memory_order_relaxed)) lent.store(true, std::memory_order_relaxed);
+    return Tensor(gradient);
   }
+  /// Calls f(gradient) in every backward pass, when this tensor's gradient is complete: for a tensor that was computed,
+  /// before the pass goes on from there; for a leaf, before it is added to grad(), as soon as nothing more of the pass
+  /// will be added to it. If f returns a tensor, that takes the gradient's place. Defined in autograd/hooks.hpp. Throws
+  /// graph_error if the tensor does not require grad.
+  template <class F>
+  gradient_hook_handle on_gradient(F f) const;
   /// Forgets the gradient.
   void zero_grad() {
     if (needs_grad()) state()->history->gradient = nullptr;
   }
 
+  /// For expressions, which call it on their own copies of a handle: the elements are wanted as they are now.
+  void note_moment() {
+    if (state_) wanted_ = moment(*state_->memory);
+  }
+  /// When the elements were as an expression wants them.
+  const moment& wanted() const { return wanted_; }
+
   /// For code that works on any tensor: what the handle points to. Throws value_error if it has no tensor.
   const ref<tensor_state>& state() const {
     if (!state_) throw value_error("this Tensor has no value yet: assign one before using it");
+    if (state_->is_view) detail::follow_base(*state_);
     return state_;
   }
   explicit Tensor(ref<tensor_state> state) : state_(std::move(state)) {}
@@ -230,33 +398,80 @@ class Tensor {
  private:
   template <class E>
   static const E& as_own_type(const E& e) {
-    static_assert(
-        std::same_as<typename E::value_type, T>,
-        "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
-    static_assert(std::same_as<typename E::device_type, Device>,
-                  "kiln: the expression lives on another device: use .to<Device>()");
+    static_assert(detail::same_dtype<typename E::value_type, T>::checked);
+    static_assert(detail::same_device<typename E::device_type, Device>::checked);
     return e;
   }
   template <class E>
   Tensor& update(const E& e) {
     using V = typename E::value_type;
-    static_assert(
-        detail::category<V> <= detail::category<T> || std::same_as<V, T>,
-        "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
+    static_assert(detail::dtype_in_place<V, T>::checked);
     detail::compute_in_place(cast<T>(e), state());
     return *this;
   }
 
   ref<tensor_state> state_;
+  moment wanted_;
 };
 
 namespace detail {
+/// What writes tensors as text: print.hpp defines it for expressions.
+template <class X>
+struct printer {
+  static constexpr bool included = false;
+};
+}  // namespace detail
+
+/// Writes to_string(x). An expression is evaluated.
+template <Expression X>
+std::ostream& operator<<(std::ostream& out, const X& x) {
+  static_assert(detail::printer<X>::included, "kiln: to print tensors, #include <kiln/tensor/print.hpp>");
+  if constexpr (detail::printer<X>::included) detail::printer<X>::put(out, x);
+  return out;
+}
+
+/// The tensor that an expression becomes, or is: `Tensor c = a * b;`.
+template <Expression E>
+Tensor(const E&) -> Tensor<typename E::value_type, typename E::device_type>;
+/// Leads to the sentence on sizes.
+template <std::integral... Sizes>
+  requires(sizeof...(Sizes) > 1)
+Tensor(Sizes...)
+->Tensor<float>;
+/// Elements of the type in which they are written: `Tensor a{1.f, 2.f};` is a Tensor<float>.
+template <Number S>
+Tensor(std::initializer_list<S>) -> Tensor<S>;
+template <Number S>
+Tensor(std::initializer_list<std::initializer_list<S>>) -> Tensor<S>;
+template <Number S>
+Tensor(std::initializer_list<std::initializer_list<std::initializer_list<S>>>) -> Tensor<S>;
+
+namespace detail {
+// Copies a tensor of T, rounding only where it is stored: half types are added to as floats.
+template <Element T>
+struct adding_program {
+  static constexpr const auto& tape = value_tape<Tensor<T>>;
+  static constexpr bool row_root = false;
+  static constexpr std::array<dtype, 1> stores{compute_type(dtype_of<T>)};
+};
+template <Element T, class Device>
+constexpr const runnable* adding_kernel() {
+  if constexpr (!is_floating(dtype_of<T>))
+    return nullptr;
+  else if constexpr (compute_type(dtype_of<T>) == dtype_of<T>)
+    return &runnable_of<value_program<Tensor<T>>, Device>;
+  else
+    return &runnable_of<adding_program<T>, Device>;
+}
+
 /// The values of an expression that no gradient goes through; a tensor as it is. Unlike a Tensor made of it, it
 /// compiles no gradient program.
 template <Expression E>
 auto untracked(const E& e) {
   if constexpr (Leaf<E>)
     return e;
+  else if constexpr (requires { typename E::device_type::below; })  // within a transform
+    return Tensor<typename E::value_type, typename E::device_type>(e).detach();
   else
     return Tensor<typename E::value_type, typename E::device_type>(compute<false>(e));
 }
@@ -271,6 +486,25 @@ auto detach(const E& e) {
     return e.detach();
   else
     return detail::untracked(e);
+}
+
+template <class E>
+auto expression_methods<E>::eval() const {
+  return Tensor<typename E::value_type, typename E::device_type>(this->self());
+}
+template <class E>
+auto expression_methods<E>::item() const {
+  return kiln::detach(this->self()).item();
+}
+template <class E>
+template <std::convertible_to<std::int64_t>... I>
+auto expression_methods<E>::operator()(I... index) const {
+  const auto values = kiln::detach(this->self());
+  return static_cast<typename E::value_type>(values(index...));
+}
+template <class E>
+auto expression_methods<E>::detach() const {
+  return kiln::detach(this->self());
 }
 
 }  // namespace kiln

@@ -5,6 +5,8 @@
 #include <concepts>
 #include <utility>
 
+#include <kiln/tensor/op_node.hpp>
+#include <kiln/tensor/recorder.hpp>
 #include <kiln/tensor/views.hpp>
 
 namespace kiln {
@@ -44,23 +46,24 @@ auto device_of(const X& x) {
 
 /// Takes the gradient of a copy on another device back to where the original is.
 template <class T, class From, class To>
-class transfer_node final : public graph_node {
+class transfer_node final : public op_node_of<1> {
  public:
   explicit transfer_node(const tensor_state& original)
-      : input_(original.history), home_(executor<From>::device_of(*original.memory)) {
-    inputs = &input_;
-    input_count = 1;
+      : op_node_of(functions_of<From>), home_(executor<From>::device_of(*original.memory)) {
+    input[0] = original.history;
+    stay_walkable();
   }
   void backward(const ref<tensor_state>& gradient) override {
     const Tensor<T, To> there(gradient);
     const Tensor<T, From> here(moved_to<To>(there.contiguous_layout() ? gradient : there.clone().state(), home_));
-    input_->gradient =
-        input_->gradient ? Tensor<T, From>(Tensor<T, From>(input_->gradient) + here).state() : here.state();
+    ref<tensor_state>& so_far = arriving_gradient(*input[0]);
+    so_far = so_far ? Tensor<T, From>(Tensor<T, From>(so_far) + here).state() : here.state();
   }
-  void release() override {}
+  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+    the_recorder().add(*input[0], Tensor<T, To>(gradient).template to<From>(home_).state(), device());
+  }
 
  private:
-  ref<gradient_record> input_;
   From home_;
 };
 
@@ -82,13 +85,17 @@ Tensor<T, To> Tensor<T, Device, Extents>::to(To where) const {
       return detail::moved_to<Device>(contiguous_layout() ? state() : clone().state(), where);
     }();
     if constexpr (is_floating(dtype_of<T>)) {
-      if (needs_grad() && grad_enabled()) {
-        moved->history = new_record(moved->type, moved->sizes);
-        moved->history->producer = ref<graph_node>::adopt(new detail::transfer_node<T, Device, To>(*state()));
-      }
+      if (needs_grad() && grad_enabled())
+        detail::set_producer(*moved, new detail::transfer_node<T, Device, To>(*state()));
     }
     return Tensor<T, To>(std::move(moved));
   }
+}
+
+template <class E>
+template <class To>
+auto expression_methods<E>::to(To where) const {
+  return this->eval().to(where);
 }
 
 }  // namespace kiln

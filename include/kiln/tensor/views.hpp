@@ -5,14 +5,15 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-#include <kiln/tensor/gradient_target.hpp>
 #include <kiln/tensor/layout.hpp>
 #include <kiln/tensor/tensor.hpp>
+#include <kiln/tensor/view_history.hpp>
 
 namespace kiln {
 
@@ -21,50 +22,46 @@ namespace detail {
 /// The expression as a tensor: evaluated, unless it is one.
 template <Expression X>
 auto as_tensor(const X& x) {
-  if constexpr (Leaf<X>)
+  if constexpr (requires { x.selected(); })  // x[mask]
+    return x.selected();
+  else if constexpr (Leaf<X>)
     return x;
   else
     return Tensor<typename X::value_type, typename X::device_type>(x);
 }
 
-// Copies a tensor of T, rounding only where it is stored: half types are added to as floats.
-template <Element T>
-struct adding_program {
-  static constexpr const auto& tape = value_tape<Tensor<T>>;
-  static constexpr bool row_root = false;
-  static constexpr std::array<dtype, 1> stores{compute_type(dtype_of<T>)};
-};
-template <Element T, class Device>
-constexpr const runnable* adding_kernel() {
-  if constexpr (!is_floating(dtype_of<T>))
-    return nullptr;
-  else if constexpr (compute_type(dtype_of<T>) == dtype_of<T>)
-    return &runnable_of<value_program<Tensor<T>>, Device>;
-  else
-    return &runnable_of<adding_program<T>, Device>;
-}
-
-/// What takes the layout of a base to that of a view of it.
-class layout_change {
- public:
-  template <class F>
-  explicit layout_change(const F& f)
-      : object_(&f), call_([](const void* object, const layout& l) { return (*static_cast<const F*>(object))(l); }) {}
-  layout operator()(const layout& l) const { return call_(object_, l); }
-
- private:
-  const void* object_;
-  layout (*call_)(const void*, const layout&);
+/// Defined by transforms, for their tensors: `through(x, change)` and `reshaped(x, sizes)`.
+template <class X>
+struct transformed_views;
+template <class X>
+inline constexpr bool is_transformed = requires {
+  typename X::device_type::below;
 };
 
-/// A view of `base`; `add` adds gradients to the base's.
-ref<tensor_state> make_view(const ref<tensor_state>& base, const runnable* add, const layout_change& change);
+/// Whether one of these is a tensor within vmap or jvp, for functions that have no meaning there.
+template <class... X>
+inline constexpr bool any_transformed = (is_transformed<X> || ...);
 
 template <Expression X, class Change>
 auto view_through(const X& x, const Change& change) {
   const auto base = as_tensor(x);
-  return std::remove_const_t<decltype(base)>(
-      make_view(base.state(), adding_kernel<typename X::value_type, typename X::device_type>(), layout_change(change)));
+  if constexpr (is_transformed<X>)
+    return transformed_views<std::remove_const_t<decltype(base)>>::through(base, change);
+  else
+    return std::remove_const_t<decltype(base)>(new_view(
+        base.state(), adding_kernel<typename X::value_type, typename X::device_type>(), layout_change(change)));
+}
+
+/// A tensor in other sizes that its strides allow.
+template <Leaf X>
+auto seen_as(const X& base, const dims& wanted) {
+  return view_through(base, [&](const layout& l) {
+    const auto changed = reshaped(l, wanted);
+    if (!changed)
+      throw shape_error(message("view: shape ", l.sizes, " with strides ", l.strides, " cannot be seen as ", wanted,
+                                " without a copy: use reshape, which copies where it must"));
+    return *changed;
+  });
 }
 
 }  // namespace detail
@@ -74,23 +71,25 @@ auto view_through(const X& x, const Change& change) {
 template <Expression X>
 auto reshape(const X& x, const dims& sizes) {
   const auto base = detail::as_tensor(x);
-  const dims wanted = detail::resolved_sizes(base.sizes(), sizes, "reshape");
-  auto change = [&](const detail::layout& l) { return *detail::reshaped(l, wanted); };
-  if (detail::reshaped({base.sizes(), base.strides(), 0}, wanted)) return detail::view_through(base, change);
-  return detail::view_through(base.clone(), change);
+  if constexpr (detail::is_transformed<X>) {
+    return detail::transformed_views<std::remove_const_t<decltype(base)>>::reshaped(base, sizes);
+  } else {
+    const dims wanted = detail::resolved_sizes(base.sizes(), sizes, "reshape");
+    if (detail::reshaped({base.sizes(), base.strides(), 0}, wanted)) return detail::seen_as(base, wanted);
+    return detail::seen_as(base.clone(), wanted);
+  }
+}
+template <Expression X, std::integral... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto reshape(const X& x, Sizes... sizes) {
+  return reshape(x, dims{sizes...});
 }
 /// As reshape, but never a copy. Throws shape_error if the strides allow no view.
 template <Expression X>
 auto view(const X& x, const dims& sizes) {
   const auto base = detail::as_tensor(x);
   const dims wanted = detail::resolved_sizes(base.sizes(), sizes, "view");
-  return detail::view_through(base, [&](const detail::layout& l) {
-    const auto changed = detail::reshaped(l, wanted);
-    if (!changed)
-      throw shape_error(message("view: shape ", l.sizes, " with strides ", l.strides, " cannot be seen as ", wanted,
-                                " without a copy: use reshape, which copies where it must"));
-    return *changed;
-  });
+  return detail::seen_as(base, wanted);
 }
 /// Axes begin to end (both included) as one; of a 0-d tensor, one element. Throws index_error, value_error.
 template <Expression X>
@@ -102,6 +101,16 @@ auto flatten(const X& x, std::int64_t begin = 0, std::int64_t end = -1) {
 template <Expression X>
 auto transpose(const X& x, std::int64_t a, std::int64_t b) {
   return detail::view_through(x, [&](const detail::layout& l) { return detail::transposed(l, a, b); });
+}
+/// A matrix transposed; of other numbers of axes two must be named. Throws shape_error.
+template <Expression X>
+auto transpose(const X& x) {
+  return detail::view_through(x, [&](const detail::layout& l) {
+    if (l.sizes.rank() != 2)
+      throw shape_error(message("transpose: a tensor of shape ", l.sizes,
+                                " is no matrix: name two axes, transpose(x, 0, 1), or reorder all with permute"));
+    return detail::transposed(l, 0, 1);
+  });
 }
 /// A matrix transposed; of 0-d and 1-D tensors, the tensor. Throws shape_error for more axes.
 template <Expression X>
@@ -170,8 +179,33 @@ auto select(const X& x, std::int64_t axis, std::int64_t index) {
   return detail::view_through(x, [&](const detail::layout& l) { return detail::selected(l, axis, index); });
 }
 
+/// All of an axis, as `x[{slice(), 0}]` names it.
+inline axis_range slice() {
+  return {};
+}
+/// Elements begin, begin + step, ... before end of an axis, as `x[{slice(1, 3), 0}]` names them: Python's 1:3.
+inline axis_range slice(std::int64_t begin, std::int64_t end = to_end, std::int64_t step = 1) {
+  return {begin, end, step};
+}
+
 // ---- the same as members of Tensor ---------------------------------------------------------------------------------
 
+template <Element T, class Device, class Extents>
+auto Tensor<T, Device, Extents>::operator[](std::initializer_list<axis_index> indices) const -> Tensor {
+  if (indices.size() > static_cast<std::size_t>(dim()))
+    throw index_error(message("x[{...}]: ", indices.size(), " indices for a tensor of shape ", sizes(),
+                              ": give one per axis at most"));
+  return detail::view_through(*this, [&](detail::layout l) {
+    int axis = 0;
+    for (const axis_index& i : indices) {
+      if (i.is_range)
+        l = detail::sliced(l, axis++, i.range.begin, i.range.end, i.range.step);
+      else
+        l = detail::selected(l, axis, i.range.begin);
+    }
+    return l;
+  });
+}
 template <Element T, class Device, class Extents>
 auto Tensor<T, Device, Extents>::reshape(const dims& sizes) const -> Tensor {
   return kiln::reshape(*this, sizes);
@@ -183,6 +217,10 @@ auto Tensor<T, Device, Extents>::view(const dims& sizes) const -> Tensor {
 template <Element T, class Device, class Extents>
 auto Tensor<T, Device, Extents>::flatten(std::int64_t begin, std::int64_t end) const -> Tensor {
   return kiln::flatten(*this, begin, end);
+}
+template <Element T, class Device, class Extents>
+auto Tensor<T, Device, Extents>::transpose() const -> Tensor {
+  return kiln::transpose(*this);
 }
 template <Element T, class Device, class Extents>
 auto Tensor<T, Device, Extents>::transpose(std::int64_t a, std::int64_t b) const -> Tensor {
@@ -226,8 +264,64 @@ auto Tensor<T, Device, Extents>::select(std::int64_t axis, std::int64_t index) c
   return kiln::select(*this, axis, index);
 }
 
-}  // namespace kiln
+// ---- and of expressions, which are evaluated
+// --------------------------------------------------------------------------
 
-#ifndef KILN_COMPILED
-#include <kiln/tensor/views_impl.hpp>
-#endif
+template <class E>
+auto expression_methods<E>::reshape(const dims& to) const {
+  return kiln::reshape(this->self(), to);
+}
+template <class E>
+auto expression_methods<E>::view(const dims& to) const {
+  return kiln::view(this->self(), to);
+}
+template <class E>
+auto expression_methods<E>::flatten(std::int64_t begin, std::int64_t end) const {
+  return kiln::flatten(this->self(), begin, end);
+}
+template <class E>
+auto expression_methods<E>::transpose() const {
+  return kiln::transpose(this->self());
+}
+template <class E>
+auto expression_methods<E>::transpose(std::int64_t a, std::int64_t b) const {
+  return kiln::transpose(this->self(), a, b);
+}
+template <class E>
+auto expression_methods<E>::t() const {
+  return kiln::t(this->self());
+}
+template <class E>
+auto expression_methods<E>::permute(const dims& order) const {
+  return kiln::permute(this->self(), order);
+}
+template <class E>
+auto expression_methods<E>::squeeze() const {
+  return kiln::squeeze(this->self());
+}
+template <class E>
+auto expression_methods<E>::squeeze(std::int64_t axis) const {
+  return kiln::squeeze(this->self(), axis);
+}
+template <class E>
+auto expression_methods<E>::unsqueeze(std::int64_t axis) const {
+  return kiln::unsqueeze(this->self(), axis);
+}
+template <class E>
+auto expression_methods<E>::expand(const dims& to) const {
+  return kiln::expand(this->self(), to);
+}
+template <class E>
+auto expression_methods<E>::slice(std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
+  return kiln::slice(this->self(), axis, begin, end, step);
+}
+template <class E>
+auto expression_methods<E>::narrow(std::int64_t axis, std::int64_t begin, std::int64_t length) const {
+  return kiln::narrow(this->self(), axis, begin, length);
+}
+template <class E>
+auto expression_methods<E>::select(std::int64_t axis, std::int64_t index) const {
+  return kiln::select(this->self(), axis, index);
+}
+
+}  // namespace kiln

@@ -26,9 +26,12 @@ class virtual_leaf {
   explicit virtual_leaf(ref<tensor_state> state) : state_(std::move(state)) {}
   const ref<tensor_state>& state() const { return state_; }
   const dims& sizes() const { return state_->sizes; }
+  void note_moment() { wanted_ = moment(*state_->memory); }
+  const moment& wanted() const { return wanted_; }
 
  private:
   ref<tensor_state> state_;
+  moment wanted_;
 };
 
 /// The state says where each position lies; its gradient is that of what is taken from there, position by position.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of assign.hpp.
+#pragma once
+
+#include <algorithm>
+
+#include <kiln/core/few.hpp>
+#include <kiln/tensor/assign.hpp>
+
+namespace kiln::detail {
+
+KILN_INLINE void not_as_placed() {
+  throw value_error(
+      "assign: two parts of one type over placed tensors differ in a number or a tensor: give one of them another "
+      "form");
+}
+
+KILN_INLINE void check_assignment(const joint_assignment& a) {
+  for (int r = 0; r < a.targets; ++r) {
+    const tensor_state& to = *a.target[r];
+    if (a.sizes[r] != to.sizes)
+      throw shape_error(message("assign: expression ", r, " has shape ", a.sizes[r], " but its tensor has ", to.sizes,
+                                ": they must be equal (expand() the expression, or reshape it)"));
+    for (int i = 0; i < to.sizes.rank(); ++i)
+      if (to.strides[i] == 0 && to.sizes[i] > 1)
+        throw shape_error(
+            message("assign: along axis ", i, " of shape ", to.sizes,
+                    " all elements are one and the same, as expand() makes them: clone() the tensor first"));
+    for (int k = 0; k < r; ++k)
+      if (reached_bytes(*a.target[k]).meets(reached_bytes(to)))
+        throw value_error(message("assign: tensors ", k, " and ", r,
+                                  " share elements: which value they get would be a "
+                                  "matter of chance"));
+  }
+  if (!grad_enabled()) return;
+  auto is_target = [&](const tensor_state* x) {
+    return std::any_of(a.target, a.target + a.targets, [&](const auto& t) { return t->history == x->history; });
+  };
+  for (int i = 0; i < a.leaves; ++i)
+    if (a.leaf[i] && a.leaf[i]->history && !(a.leaf[i]->history->leaf && is_target(a.leaf[i])))
+      throw graph_error(
+          "assign: an operand needs a gradient, and several results are not recorded: use no_grad, or detach() it");
+  for (int r = 0; r < a.targets; ++r)
+    if (a.target[r]->history && !a.target[r]->history->leaf)
+      throw graph_error(
+          "assign: a tensor that was computed from others that require grad would forget them: use "
+          "no_grad, or detach() it");
+}
+
+KILN_INLINE bool fits_one_kernel(const joint_assignment& a) {
+  for (int r = 0; r < a.targets; ++r) {
+    const tensor_state& to = *a.target[r];
+    if (to.sizes != a.target[0]->sizes) return false;
+    for (int i = 0; i < a.leaves; ++i) {
+      const tensor_state& from = *a.leaf[i];
+      if (!same_view(from, to) && reached_bytes(from).meets(reached_bytes(to))) return false;
+    }
+  }
+  return true;
+}
+
+KILN_INLINE void run_assignment(const joint_assignment& a) {
+  const cpu::compiled& program = a.kernel->program();
+  const dims& domain = a.target[0]->sizes;
+  const storage& near = *a.target[0]->memory;
+  few<cpu::operand_view, cpu::max_slots> in(a.leaves);
+  few<cpu::result_view, cpu::max_slots> out(a.targets);
+  for (int i = 0; i < a.leaves; ++i) {
+    const tensor_state& leaf = *a.leaf[i];
+    a.kernel->device->check_operand(*leaf.memory, near);
+    in[i] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, domain), size_of(leaf.type)};
+  }
+  for (int r = 0; r < a.targets; ++r) {
+    tensor_state& to = *a.target[r];
+    a.kernel->device->check_operand(*to.memory, near);
+    ++to.memory->version;
+    out[r] = {to.data, cpu::broadcast_strides(to.sizes, to.strides, domain), size_of(to.type), to.type, false};
+  }
+  cpu::task job{.program = &program, .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
+  a.kernel->run(job, near);
+}
+
+}  // namespace kiln::detail

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// One tensor as several: split and chunk, views of pieces along an axis. What cat puts together they take apart.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <kiln/tensor/views.hpp>
+
+namespace kiln {
+
+/// Pieces of `size` elements along an axis, the last one shorter if it must be: `split(x, 2)` of five rows has 2, 2 and
+/// 1. Views of x, in a vector. Throws value_error for a size below 1, index_error for the axis.
+template <Expression X>
+auto split(const X& x, std::int64_t size, std::int64_t axis = 0) {
+  const auto whole = detail::as_tensor(x);
+  const std::int64_t n = whole.size(axis);
+  if (size < 1) throw value_error(message("split: pieces of ", size, " elements: use 1 or more"));
+  std::vector<std::remove_const_t<decltype(whole)>> pieces;
+  if (n == 0) pieces.push_back(whole);
+  for (std::int64_t at = 0; at < n; at += std::min(size, n - at))
+    pieces.push_back(narrow(whole, axis, at, std::min(size, n - at)));
+  return pieces;
+}
+/// Pieces of these sizes: `split(x, {1, 4}, 1)`. Throws shape_error unless they add up to the size of the axis.
+template <Expression X>
+auto split(const X& x, const std::vector<std::int64_t>& sizes, std::int64_t axis = 0) {
+  const auto whole = detail::as_tensor(x);
+  const std::int64_t n = whole.size(axis);
+  std::int64_t left = n;
+  bool fits = true;
+  for (const std::int64_t size : sizes) {
+    fits = fits && size >= 0 && size <= left;
+    if (fits) left -= size;
+  }
+  if (!fits || left != 0)
+    throw shape_error(message("split: the sizes of ", sizes.size(), " pieces do not add up to ", n,
+                              ", the size of axis ", axis, " of shape ", whole.sizes()));
+  std::vector<std::remove_const_t<decltype(whole)>> pieces;
+  std::int64_t at = 0;
+  for (const std::int64_t size : sizes) {
+    pieces.push_back(narrow(whole, axis, at, size));
+    at += size;
+  }
+  return pieces;
+}
+/// At most `count` pieces of one size, the last one shorter if it must be: torch.chunk. `chunk(x, 2)` of five rows has
+/// 3 and 2. Throws value_error for a count below 1, index_error for the axis.
+template <Expression X>
+auto chunk(const X& x, std::int64_t count, std::int64_t axis = 0) {
+  const auto whole = detail::as_tensor(x);
+  if (count < 1) throw value_error(message("chunk: ", count, " pieces: use 1 or more"));
+  const std::int64_t n = whole.size(axis);
+  return split(whole, std::max<std::int64_t>(n / count + (n % count != 0), 1), axis);
+}
+
+}  // namespace kiln
