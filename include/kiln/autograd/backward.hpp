@@ -13,6 +13,10 @@ namespace kiln {
 /// What backward() may be told.
 struct backward_options {
   bool retain_graph = false;  ///< keep what the pass read, so that another can follow
+  /// Record the pass itself: gradients then have histories and can be differentiated, to any order. The graph is kept.
+  /// A leaf's grad() then holds the graph that it came from, until zero_grad() or the end of the leaf; grad() of
+  /// autograd/grad.hpp leaves nothing behind. See docs/derivatives.md.
+  bool create_graph = false;
 };
 
 namespace detail {
@@ -21,6 +25,19 @@ void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, con
                   backward_options options);
 /// Throws graph_error unless there is one element.
 void check_loss(const tensor_state& loss);
+/// The gradient of a loss by itself.
+template <Element T, class Device>
+Tensor<T, Device> one_like(const Tensor<T, Device>& loss) {
+  auto one = executor<Device>::new_tensor(dtype_of<T>, loss.sizes(), *loss.state()->memory);
+  executor<Device>::fill(*one, static_cast<T>(1.0f));
+  return Tensor<T, Device>(std::move(one));
+}
+/// The values of a gradient that a pass starts with; those of a recorded pass keep their history.
+template <Expression G>
+auto seed_values(const G& its_gradient, bool recorded) {
+  using T = Tensor<typename G::value_type, typename G::device_type>;
+  return recorded ? T(its_gradient).state() : T(untracked(its_gradient)).state();
+}
 }  // namespace detail
 
 /// Adds to the grad() of every leaf that `of` was computed from, given the gradient of some loss by `of` (a tensor
@@ -31,18 +48,15 @@ template <Element T, class Device, Expression G>
 void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_options options = {}) {
   static_assert(std::same_as<typename G::value_type, T>,
                 "kiln: backward needs a gradient of the tensor's own element type: cast<T>() it");
-  detail::run_backward(*of.state(), detail::untracked(its_gradient).state(), *detail::adding_kernel<T, Device>(),
-                       options);
+  detail::run_backward(*of.state(), detail::seed_values(its_gradient, options.create_graph),
+                       *detail::adding_kernel<T, Device>(), options);
 }
 
 /// backward() of a loss, which has one element. Throws graph_error for another number of elements.
 template <Element T, class Device>
 void backward(const Tensor<T, Device>& loss, backward_options options = {}) {
   detail::check_loss(*loss.state());
-  using device = detail::executor<Device>;
-  auto one = device::new_tensor(dtype_of<T>, loss.sizes(), *loss.state()->memory);
-  device::fill(*one, static_cast<T>(1.0f));
-  backward(loss, Tensor<T, Device>(std::move(one)), options);
+  backward(loss, detail::one_like(loss), options);
 }
 
 /// Evaluates the loss, then backward().
@@ -50,6 +64,24 @@ template <Expression E>
   requires(!Leaf<E>)
 void backward(const E& loss, backward_options options = {}) {
   backward(Tensor<typename E::value_type, typename E::device_type>(loss), options);
+}
+
+template <class Derived>
+void common_methods<Derived>::backward() const {
+  kiln::backward(self());
+}
+template <class Derived>
+void common_methods<Derived>::backward(const backward_options& options) const {
+  kiln::backward(self(), options);
+}
+template <class Derived>
+template <class G>
+  requires(!std::same_as<G, backward_options>)
+void common_methods<Derived>::backward(const G& its_gradient) const {
+  if constexpr (Leaf<Derived>)
+    kiln::backward(self(), its_gradient);
+  else
+    kiln::backward(self().eval(), its_gradient);
 }
 
 }  // namespace kiln

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include <kiln/autograd/backward.hpp>
+#include <kiln/autograd/pass_watch.hpp>
+#include <kiln/tensor/recorder.hpp>
 
 namespace kiln::detail {
 
@@ -14,67 +17,171 @@ KILN_INLINE bool earlier(const ref<gradient_record>& a, const ref<gradient_recor
   return a->producer->order < b->producer->order;
 }
 
-// Records whose gradient is being collected, latest on top. Leaves nothing half done behind if a node throws.
+// A gradient that a pass is asked for.
+struct capture {
+  ref<gradient_record> record;
+  ref<tensor_state> gradient;
+};
+
+// Takes records by the order of their producers, latest first.
 class backward_pass {
  public:
-  // The room of the last pass on this thread is used again, so that passes do not allocate.
-  backward_pass() : queue_(std::move(room())) { queue_.clear(); }
+  // The memory of the last pass on this thread is used again, so that passes do not allocate.
+  explicit backward_pass(std::vector<capture>* captures = nullptr)
+      : gradients_(captures == nullptr), captures_(captures) {
+    if (auto* kept = pass_memory::of_this_thread()) queue_ = std::move(kept->queue);
+    queue_.clear();
+  }
   backward_pass(const backward_pass&) = delete;
   backward_pass& operator=(const backward_pass&) = delete;
   ~backward_pass() {
-    for (auto& r : queue_) {
-      r->queued = false;
-      r->gradient = nullptr;
-    }
     queue_.clear();
-    if (queue_.capacity() > room().capacity()) room() = std::move(queue_);
+    if (auto* kept = pass_memory::of_this_thread(); kept && queue_.capacity() > kept->queue.capacity())
+      kept->queue = std::move(queue_);
   }
-  void add(const ref<gradient_record>& record) {
-    if (!record || !record->producer || record->queued) return;
-    record->queued = true;
-    queue_.push_back(record);
-    std::push_heap(queue_.begin(), queue_.end(), earlier);
+  /// From a tensor whose gradient is given.
+  void run(const ref<gradient_record>& from, const ref<tensor_state>& gradient, bool retain) {
+    gradients_.slot(*from).gradient = gradient;
+    add(from);
+    run(retain);
+  }
+  /// Leaves out what leads to none of the records whose gradients are asked for: of all others, nothing is computed.
+  void select(const ref<gradient_record>& from) {
+    for (graph_node* node : nodes_behind(from)) go_to_captured(*node);
+    const std::vector<graph_node*> nodes = nodes_behind(
+        from, [&](const graph_node& node, int i) -> const ref<gradient_record>& { return input(node, i); });
+    std::vector<bool> leads(nodes.size());
+    const auto leads_on = [&](const gradient_record& record) {
+      if (is_captured(record)) return true;
+      if (!record.producer) return false;
+      const auto at = std::lower_bound(nodes.begin(), nodes.end(), record.producer->order,
+                                       [](const graph_node* node, std::uint64_t order) { return node->order > order; });
+      return static_cast<bool>(leads[static_cast<std::size_t>(at - nodes.begin())]);
+    };
+    for (std::size_t n = nodes.size(); n-- > 0;)  // the first come first
+      for (int i = 0; i < nodes[n]->input_count; ++i) {
+        const ref<gradient_record>& record = input(*nodes[n], i);
+        if (!record) continue;
+        if (leads_on(*record))
+          leads[n] = true;
+        else
+          gradients_.skip(*record);
+      }
+  }
+  /// Adds what arrived at leaves to their gradients.
+  void deliver() { gradients_.deliver(); }
+  /// What arrived at a leaf.
+  const ref<tensor_state>& arrived_at(gradient_record& leaf) { return gradients_.slot(leaf).gradient; }
+
+ private:
+  const ref<gradient_record>& input(const graph_node& node, int i) const {
+    return gradients_.goes_through(node) ? *node.between() : node.inputs[i];
+  }
+  bool is_captured(const gradient_record& record) const {
+    return std::any_of(captures_->begin(), captures_->end(),
+                       [&](const capture& c) { return c.record.get() == &record; });
+  }
+  // A view of a view leads straight to the base, but here to the views between if the gradient of one is asked for.
+  void go_to_captured(graph_node& view) {
+    graph_node* end = &view;
+    while (!gradients_.goes_through(*end)) {
+      const ref<gradient_record>* const between = end->between();
+      if (!between || !(*between)->producer) return;
+      end = (*between)->producer.get();
+      if (is_captured(**between)) break;
+    }
+    for (graph_node* v = &view; v != end; v = (*v->between())->producer.get()) gradients_.go_through(*v);
   }
   void run(bool retain) {
+    if (const auto make = hook_watch.load(std::memory_order_relaxed)) hooks_ = make();
+    watched([&](pass_watch& w) {
+      if (!queue_.empty()) w.start(queue_.front());
+    });
     while (!queue_.empty()) {
-      std::pop_heap(queue_.begin(), queue_.end(), earlier);
-      const ref<gradient_record> record = std::move(queue_.back());
-      queue_.pop_back();
-      record->queued = false;
+      const ref<gradient_record> record = pop();
       const ref<graph_node> node = record->producer;
-      const ref<tensor_state> gradient = std::exchange(record->gradient, nullptr);
+      const ref<tensor_state> gradient = arrived(*record);
       if (node->freed)
         throw graph_error(
             "backward: this graph was freed by an earlier backward pass: pass {.retain_graph = true} to the first one "
             "to run "
             "a second, or compute the loss again");
-      if (!gradient) continue;
-      for (int i = 0; i < node->input_count; ++i) add(node->inputs[i]);
-      node->backward(gradient);
-      if (!retain) node->release();
+      bool any = static_cast<bool>(gradient);
+      if (node->output_count > 1) {
+        any = run_all(*node, record, gradient);
+      } else if (any) {
+        for (int i = 0; i < node->input_count; ++i) add(input(*node, i));
+        node->backward_all(&gradient, &record);
+      }
+      watched([&](pass_watch& w) { w.done(*node); });
+      if (any && !retain) node->release();
     }
+    watched([](pass_watch& w) { w.finish(); });
   }
 
- private:
-  static std::vector<ref<gradient_record>>& room() {
-    static thread_local std::vector<ref<gradient_record>> kept;
-    return kept;
+  void add(const ref<gradient_record>& record) {
+    if (!record || !record->producer) return;
+    pass_slot& slot = gradients_.slot(*record);
+    if (slot.queued || slot.skipped) return;
+    queue_.push_back(record);
+    slot.queued = true;  // now that it is: it might have found no memory
+    std::push_heap(queue_.begin(), queue_.end(), earlier);
   }
+  template <class F>
+  void watched(F f) {
+    if (hooks_) f(*hooks_);
+    if (anomaly_watch) f(*anomaly_watch);
+  }
+  // The gradient of a record, now that it is complete.
+  ref<tensor_state> arrived(gradient_record& record) {
+    ref<tensor_state> gradient = std::exchange(gradients_.slot(record).gradient, nullptr);
+    if (hooks_) gradient = hooks_->complete(record, gradient);
+    if (captures_)
+      for (capture& c : *captures_)
+        if (c.record.get() == &record) c.gradient = gradient;
+    return gradient;
+  }
+  ref<gradient_record> pop() {
+    std::pop_heap(queue_.begin(), queue_.end(), earlier);
+    ref<gradient_record> record = std::move(queue_.back());
+    queue_.pop_back();
+    gradients_.slot(*record).queued = false;
+    return record;
+  }
+  // A node with several outputs: their records follow each other.
+  bool run_all(graph_node& node, const ref<gradient_record>& first, const ref<tensor_state>& gradient) {
+    const std::size_t outputs = static_cast<std::size_t>(node.output_count);
+    std::vector<ref<tensor_state>> gradients(outputs);
+    std::vector<ref<gradient_record>> records(outputs);
+    bool any = static_cast<bool>(gradient);
+    gradients[static_cast<std::size_t>(first->output)] = gradient;
+    records[static_cast<std::size_t>(first->output)] = first;
+    while (!queue_.empty() && queue_.front()->producer.get() == &node) {
+      const ref<gradient_record> record = pop();
+      const std::size_t at = static_cast<std::size_t>(record->output);
+      gradients[at] = arrived(*record);
+      any |= static_cast<bool>(gradients[at]);
+      records[at] = record;
+    }
+    if (!any) return false;
+    for (int i = 0; i < node.input_count; ++i) add(input(node, i));
+    node.backward_all(gradients.data(), records.data());
+    return true;
+  }
+
+  gradient_pass gradients_;
   std::vector<ref<gradient_record>> queue_;
+  std::vector<capture>* captures_;
+  std::unique_ptr<pass_watch> hooks_;
 };
 
-// A contiguous copy, to which another tensor of the same sizes is added if one is given.
-KILN_INLINE ref<tensor_state> copied(const runnable& add, tensor_state& values, tensor_state* more = nullptr) {
+KILN_INLINE ref<tensor_state> contiguous_copy(const runnable& add, const tensor_state& values) {
   const ref<tensor_state> out = add.device->new_tensor(values.type, values.sizes, *values.memory);
-  bool adds = false;
-  for (tensor_state* from : {&values, more}) {
-    if (!from || count(from->sizes) == 0) continue;
-    cpu::operand_view in{from->data, from->strides, size_of(from->type)};
-    cpu::result_view result{out->data, out->strides, size_of(out->type), out->type, std::exchange(adds, true)};
-    cpu::task job{.program = &add.program(), .domain = out->sizes, .in = &in, .out = &result};
-    add.device->check_operand(*from->memory, *out->memory);
-    add.run(job, *out->memory);
-  }
+  if (count(values.sizes) == 0) return out;
+  cpu::operand_view in{values.data, values.strides, size_of(values.type)};
+  cpu::result_view result{out->data, out->strides, size_of(out->type), out->type, false};
+  cpu::task job{.program = &add.program(), .domain = out->sizes, .in = &in, .out = &result};
+  add.run(job, *out->memory);
   return out;
 }
 
@@ -85,26 +192,34 @@ KILN_INLINE void check_loss(const tensor_state& loss) {
                 ", not one element: reduce it with sum() or mean(), or pass the gradient of each element"));
 }
 
+// Throws unless a gradient can be the first of a pass from this tensor.
+KILN_INLINE void check_seed(const tensor_state& of, const tensor_state& gradient, const char* where) {
+  if (!of.history)
+    throw graph_error(message(where, ": a tensor of shape ", of.sizes,
+                              " was computed from no tensor that requires grad: "
+                              "call requires_grad() on one before computing"));
+  if (gradient.sizes != of.sizes)
+    throw shape_error(message(where, ": the gradient has shape ", gradient.sizes, " but the tensor has ", of.sizes,
+                              ": they must be equal"));
+}
+// What a pass starts with. What a tensor has given out as its own gradient (w.grad()) might be added to while it is
+// read.
+KILN_INLINE ref<tensor_state> seed_of(const ref<tensor_state>& gradient, const runnable& add, bool recorded) {
+  if (recorded) return gradient->contiguous ? gradient : the_recorder().copy(gradient, *add.device);
+  return !gradient->memory->lent_gradient && gradient->contiguous ? gradient : contiguous_copy(add, *gradient);
+}
+
 KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
                               backward_options options) {
   const ref<gradient_record> history = of.history;
-  if (!history)
-    throw graph_error(message("backward: a tensor of shape ", of.sizes,
-                              " was computed from no tensor that requires grad: "
-                              "call requires_grad() on one before computing"));
-  if (gradient->sizes != of.sizes)
-    throw shape_error(message("backward: the gradient has shape ", gradient->sizes, " but the tensor has ", of.sizes,
-                              ": they must be equal"));
-  const no_grad quiet;
-  if (!history->producer) {
-    history->gradient = history->gradient ? copied(add, *history->gradient, gradient.get()) : copied(add, *gradient);
-    return;
-  }
+  check_seed(of, *gradient, "backward");
+  const recording_scope scope(options.create_graph);
+  if (!history->producer)
+    return add_to_leaf(
+        *history, options.create_graph ? the_recorder().copy(gradient, *add.device) : contiguous_copy(add, *gradient));
   backward_pass pass;
-  // What a tensor has given out as its own gradient (w.grad()) might be added to while it is read.
-  history->gradient = !gradient->memory->lent_gradient && gradient->contiguous ? gradient : copied(add, *gradient);
-  pass.add(history);
-  pass.run(options.retain_graph);
+  pass.run(history, seed_of(gradient, add, options.create_graph), options.retain_graph || options.create_graph);
+  pass.deliver();
 }
 
 }  // namespace kiln::detail

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 
-#include <kiln/tensor/gradient_target.hpp>
-#include <kiln/tensor/saved_value.hpp>
+#include <kiln/tensor/op_node.hpp>
+#include <kiln/tensor/recorder.hpp>
 #include <kiln/tensor/tensor.hpp>
 
 namespace kiln::detail {
@@ -26,11 +26,12 @@ struct gradient_program {
   }();
 };
 
-/// The operands of a product that is a leaf of the expression.
-struct saved_product {
-  int slot = -1;
-  saved_value left, right;
-};
+/// The record of the leaf that a matrix is the transposed of, if the product may write that one's gradient; else null.
+inline gradient_record* leaf_before_turn(const gradient_record& record) {
+  if (!record.turned || !record.producer || record.hooks) return nullptr;
+  gradient_record* const leaf = record.producer->inputs[0].get();
+  return leaf && leaf->leaf && !leaf->unwanted ? leaf : nullptr;
+}
 
 /// Gradients of the operands of a product, given its own: dA = dP B^T and dB = A^T dP, summed over broadcast batches.
 template <class T, class Device>
@@ -42,13 +43,14 @@ void product_gradient(const saved_product& p, const tensor_state& gradient, cons
     t.strides = strides;
     return as_matrices(t, is_left);
   };
-  const matrix_stack a = stack(p.left.sizes, p.left.strides, true), b = stack(p.right.sizes, p.right.strides, false);
+  const matrix_stack a = stack(p.left->sizes, p.left->strides, true),
+                     b = stack(p.right->sizes, p.right->strides, false);
   // The product's gradient as matrices, with the axes that 1-D operands dropped put back.
   matrix_stack g;
   g.rows = a.rows;
   g.columns = b.columns;
   g.row_stride = b.columns;
-  const int batch_axes = gradient.sizes.rank() - (p.left.sizes.rank() > 1) - (p.right.sizes.rank() > 1);
+  const int batch_axes = gradient.sizes.rank() - (p.left->sizes.rank() > 1) - (p.right->sizes.rank() > 1);
   for (int i = 0; i < batch_axes; ++i) {
     g.batch.push_back(gradient.sizes[i]);
     g.batch_strides.push_back(gradient.strides[i]);
@@ -56,17 +58,21 @@ void product_gradient(const saved_product& p, const tensor_state& gradient, cons
   const T* dp = static_cast<const T*>(gradient.data);
   if (left) {
     const gradient_target to(*left, functions_of<Device>, *gradient.memory);
-    executor<Device>::check_operand(*p.right.memory, *gradient.memory);
     const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, true);
-    executor<Device>::template multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right.data), out,
+    executor<Device>::template multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right->data), out,
                                            static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
   }
-  if (right) {
+  if (gradient_record* const leaf = right ? leaf_before_turn(*right) : nullptr) {
+    // The transposed of dB, (A^T dP)^T = dP^T A, is what the leaf wants.
+    const gradient_target to(*leaf, functions_of<Device>, *gradient.memory);
+    executor<Device>::template multiply<T>(transposed(g), dp, a, static_cast<const T*>(p.left->data),
+                                           stack(to.tensor->sizes, to.tensor->strides, false),
+                                           static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
+  } else if (right) {
     const gradient_target to(*right, functions_of<Device>, *gradient.memory);
-    executor<Device>::check_operand(*p.left.memory, *gradient.memory);
     const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, false);
     // A 1-D right operand is a column: its gradient is written as one, which has the same memory.
-    executor<Device>::template multiply<T>(transposed(a), static_cast<const T*>(p.left.data), g, dp, out,
+    executor<Device>::template multiply<T>(transposed(a), static_cast<const T*>(p.left->data), g, dp, out,
                                            static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
   }
 }

@@ -13,7 +13,7 @@
 
 namespace kiln::detail {
 
-class expression_node final : public graph_node {
+class expression_node final : public op_node {
  public:
   static ref<graph_node> make(const expression_facts& f, const gradient_facts& gradients, const operands& c,
                               const evaluation& how, tensor_state& out, bool in_place) {
@@ -31,14 +31,8 @@ class expression_node final : public graph_node {
     few<cpu::result_view, cpu::max_slots> out(slots_);
     few<ref<tensor_state>, cpu::max_slots> product_gradients(product_count_);
     const cpu::compiled& program = gradients_.program->program();
-    const device_functions& device = *gradients_.program->device;
     const storage& near = *gradient->memory;
-    for (int i = 0; i < slots_ + 2; ++i)
-      if (values_[i].memory) values_[i].check();
-    for (int i = 0; i < product_count_; ++i) {
-      if (products_[i].left.memory) products_[i].left.check();
-      if (products_[i].right.memory) products_[i].right.check();
-    }
+    check_saved(near);
     auto row_strides = [&](const tensor_state& t) {
       return how_.row_root ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
                            : cpu::broadcast_strides(t.sizes, t.strides, how_.domain);
@@ -54,7 +48,6 @@ class expression_node final : public graph_node {
         operand.data = nullptr;
         continue;
       }
-      device.check_operand(*v.memory, near);
       if (i == slots_ + 1) {
         tensor_state t;
         t.sizes = v.sizes, t.strides = v.strides;
@@ -70,8 +63,7 @@ class expression_node final : public graph_node {
       int product = -1;
       for (int p = 0; p < product_count_; ++p)
         if (products_[p].slot == r) product = p;
-      const bool wanted =
-          product < 0 ? static_cast<bool>(inputs[r]) : inputs[slots_ + 2 * product] || inputs[slots_ + 2 * product + 1];
+      const bool wanted = product < 0 ? wants(r) : wants(slots_ + 2 * product) || wants(slots_ + 2 * product + 1);
       if (!wanted || gradients_.shared[r] != r) continue;
       const int from = program.tape.results[r];
       if (product >= 0) {
@@ -81,9 +73,9 @@ class expression_node final : public graph_node {
           product_gradients[product] = gradient;
           continue;
         }
-        product_gradients[product] = device.new_tensor(types_[r], sizes_[r], near);
+        product_gradients[product] = device().new_tensor(types_[r], sizes_[r], near);
         if (from < 0) {
-          device.set_zero(*product_gradients[product]);
+          device().set_zero(*product_gradients[product]);
           continue;
         }
         const tensor_state& t = *product_gradients[product];
@@ -91,9 +83,9 @@ class expression_node final : public graph_node {
         any = true;
         continue;
       }
-      const gradient_target to(*inputs[r], device, near);
+      const gradient_target to = target(r, near);
       if (from < 0) {
-        if (!to.add) device.set_zero(*to.tensor);
+        if (!to.add) device().set_zero(*to.tensor);
         continue;
       }
       result = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how_.domain),
@@ -113,42 +105,62 @@ class expression_node final : public graph_node {
       const saved_product& product = products_[p];
       const ref<tensor_state>& g = product_gradients[p];
       if (!g) continue;
-      gradients_.products[p](product, *g, inputs[slots_ + 2 * p], inputs[slots_ + 2 * p + 1]);
+      const int left = slots_ + 2 * p, right = left + 1;
+      const ref<gradient_record> none;
+      gradients_.products[p](product, *g, wants(left) ? inputs[left] : none, wants(right) ? inputs[right] : none);
     }
   }
-  void release() override {
-    for (int i = 0; i < slots_ + 2; ++i) values_[i].memory = nullptr;
-    for (int i = 0; i < product_count_; ++i) products_[i].left.memory = nullptr, products_[i].right.memory = nullptr;
-    for (int i = 0; i < input_count; ++i) inputs[i] = nullptr;
-    freed = true;
+  tape_view value_tape() const override { return values_of_->program().tape; }
+  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output) override {
+    check_saved(*gradient->memory);
+    the_recorder().expression({.device = &device(),
+                               .gradient = gradients_.program->program().tape,
+                               .how = how_,
+                               .slots = slots_,
+                               .products = product_count_,
+                               .numbers = number_count_,
+                               .value = values_,
+                               .product = products_,
+                               .inputs = inputs,
+                               .number = numbers_,
+                               .sizes = sizes_,
+                               .types = types_,
+                               .shared = gradients_.shared},
+                              gradient, output);
   }
 
  private:
   expression_node(std::byte* memory, const expression_facts& f, const gradient_facts& gradients, const operands& c,
                   const evaluation& how, tensor_state& out, bool in_place)
-      : gradients_(gradients), how_(how), slots_(f.leaves), product_count_(f.products), number_count_(f.scalars) {
+      : op_node(*gradients.program->device),
+        gradients_(gradients),
+        values_of_(f.values),
+        how_(how),
+        slots_(f.leaves),
+        product_count_(f.products),
+        number_count_(f.scalars) {
     std::size_t at = sizeof(expression_node);
-    values_ = place<saved_value>(memory, at, slots_ + 2);
+    values_ = place<saved_value>(memory, at, slots_ + 2 + 2 * product_count_);
+    set_saved(values_, slots_ + 2 + 2 * product_count_);
     products_ = place<saved_product>(memory, at, product_count_);
-    inputs = place<ref<gradient_record>>(memory, at, slots_ + 2 * product_count_);
+    set_inputs(place<ref<gradient_record>>(memory, at, slots_ + 2 * product_count_), slots_ + 2 * product_count_);
     numbers_ = place<std::uint64_t>(memory, at, number_count_);
     sizes_ = place<dims>(memory, at, slots_);
     types_ = place<dtype>(memory, at, slots_);
-    input_count = slots_ + 2 * product_count_;
     int n = 0;
     for (int i = 0; i < slots_; ++i) {
       const tensor_state& leaf = *c.leaf[i];
       sizes_[i] = leaf.sizes;
       types_[i] = leaf.type;
       if (product_count_ && c.product_left[i]) {
-        saved_product& p = products_[n];
-        p.slot = i;
+        saved_value &left = values_[slots_ + 2 + 2 * n], &right = values_[slots_ + 3 + 2 * n];
+        products_[n] = {i, &left, &right, c.multiply[i]};
         const tensor_state &a = *c.product_left[i], &b = *c.product_right[i];
-        if (b.history) p.left.save(a);
-        if (a.history) p.right.save(b);
+        if (b.history) left.save(a);
+        if (a.history) right.save(b);
         // The sizes are needed even where the value is not.
-        p.left.sizes = a.sizes, p.left.strides = a.strides;
-        p.right.sizes = b.sizes, p.right.strides = b.strides;
+        left.sizes = a.sizes, left.strides = a.strides;
+        right.sizes = b.sizes, right.strides = b.strides;
         inputs[slots_ + 2 * n] = a.history;
         inputs[slots_ + 2 * n + 1] = b.history;
         ++n;
@@ -162,8 +174,7 @@ class expression_node final : public graph_node {
     if (gradients.reads[slots_ + 1]) values_[slots_ + 1].save(out);
   }
   ~expression_node() override {
-    std::destroy_n(values_, slots_ + 2);
-    std::destroy_n(products_, product_count_);
+    std::destroy_n(values_, slots_ + 2 + 2 * product_count_);
     std::destroy_n(inputs, input_count);
   }
 
@@ -181,15 +192,16 @@ class expression_node final : public graph_node {
     return first;
   }
   static std::size_t bytes_of(int slots, int products, int numbers) {
-    return sizeof(expression_node) + room<saved_value>(slots + 2) + room<saved_product>(products) +
+    return sizeof(expression_node) + room<saved_value>(slots + 2 + 2 * products) + room<saved_product>(products) +
            room<ref<gradient_record>>(slots + 2 * products) + room<std::uint64_t>(numbers) + room<dims>(slots) +
            room<dtype>(slots);
   }
 
   const gradient_facts& gradients_;
+  const runnable* values_of_;
   evaluation how_;
   int slots_, product_count_, number_count_;
-  saved_value* values_;  ///< per leaf, of the gradient, of the result; those not read are empty
+  saved_value* values_;  ///< per leaf, of the gradient, of the result, of the products' operands; not read: empty
   saved_product* products_;
   std::uint64_t* numbers_;
   dims* sizes_;  ///< per leaf
@@ -198,9 +210,7 @@ class expression_node final : public graph_node {
 
 KILN_INLINE void record(const expression_facts& f, const gradient_facts& gradients, const operands& c,
                         const evaluation& how, const ref<tensor_state>& out, bool in_place) {
-  auto node = expression_node::make(f, gradients, c, how, *out, in_place);
-  out->history = new_record(out->type, out->sizes);
-  out->history->producer = std::move(node);
+  set_producer(*out, expression_node::make(f, gradients, c, how, *out, in_place));
 }
 
 }  // namespace kiln::detail
