@@ -166,3 +166,22 @@ TEST_CASE("operands of batch_norm that do not fit are named") {
   CHECK_THROWS_AS(batch_norm(zeros<double>({1, 3, 1}), c, c, {.training = true}), shape_error);
   CHECK_NOTHROW(batch_norm(zeros<double>({1, 3, 1}), c, c));
 }
+
+TEST_CASE("batch_norm: gradients in evaluation reach operands of every layout") {
+  const Tensor<double> mean{0.1, -0.2, 0.3}, variance{1.0, 2.0, 3.0};
+  auto agrees = [&](const char* name, auto view, const dims& sizes) {
+    const Tensor<double> x = arange<double>(count(sizes)).reshape(sizes) * 0.1 - 1.0;
+    const Tensor<double> scales = linspace<double>(1, 2, 6).reshape({3, 2}), shifts = linspace<double>(0, 1, 3);
+    const auto check = check_gradient(
+        [&](auto v, auto w, auto b) { return batch_norm(view(v), mean, variance, Tensor<double>(w).select(1, 1), b); },
+        x, scales, shifts);
+    CHECK_MESSAGE(check.agrees, name, ": ", check.text);
+  };
+  agrees("as it is", [](auto v) { return Tensor<double>(v); }, {2, 3, 2});
+  agrees("two axes", [](auto v) { return Tensor<double>(v); }, {4, 3});
+  agrees("transposed", [](auto v) { return transpose(Tensor<double>(v), 0, 1); }, {3, 4});
+  agrees("channels last", [](auto v) { return Tensor<double>(v).permute({0, 2, 1}); }, {2, 2, 3});
+  agrees("with gaps", [](auto v) { return Tensor<double>(v).slice(2, 0, 4, 2); }, {2, 3, 4});
+  agrees("expanded", [](auto v) { return Tensor<double>(v).expand({2, 3, 4}); }, {2, 3, 1});
+  agrees("an expression", [](auto v) { return transpose(Tensor<double>(v), 0, 1) * 2.0; }, {3, 2, 2});
+}

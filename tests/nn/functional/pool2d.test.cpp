@@ -256,3 +256,36 @@ TEST_CASE("operands and options of poolings that do not fit are named") {
   CHECK_THROWS_AS(max_pool2d(zeros<float>({3, 5, 6}), 2), shape_error);
   CHECK_THROWS_AS(avg_pool2d(zeros<float>({1, 3, 0, 6}), 2, {.padding = 1}), shape_error);
 }
+
+TEST_CASE("max_pool2d: of equal elements the first, of nans the last, forward and back") {
+  const float none = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  auto check = [&](std::vector<float> image, std::int64_t columns, std::vector<float> want, bool negative) {
+    Tensor<float> x = tensor(image).reshape({1, 1, static_cast<std::int64_t>(image.size()) / columns, columns}).clone();
+    x.requires_grad();
+    const Tensor<float> y = max_pool2d(x, {x.sizes()[2], columns});
+    CHECK(std::signbit(y.detach().data()[0]) == negative);
+    backward(Tensor<float>(sum(y)));
+    for (std::size_t i = 0; i < want.size(); ++i) CHECK(x.grad().data()[i] == want[i]);
+  };
+  check({-1, -0.0f, 0, -1}, 2, {0, 1, 0, 0}, true);
+  check({-1, 0, -0.0f, -1}, 2, {0, 1, 0, 0}, false);
+  check({-1, -1, 0, 0, 0, -0.0f, -1, -1, -1}, 3, {0, 0, 1, 0, 0, 0, 0, 0, 0}, false);
+  check({-1, -1, -0.0f, 0, 0, 0, -1, -1, -1}, 3, {0, 0, 1, 0, 0, 0, 0, 0, 0}, true);
+  check({2, 3, 3, 1}, 2, {0, 1, 0, 0}, false);
+  check({none, 1, 0, none}, 2, {0, 0, 0, 1}, std::signbit(none));
+  check({-inf, -inf, -inf, -inf}, 2, {1, 0, 0, 0}, true);
+}
+
+TEST_CASE("windows larger than the image, with ceil_mode") {
+  const Tensor<float> x = ones({1, 1, 3, 3});
+  CHECK(max_pool2d(x, 4, {.stride = 3, .ceil_mode = true}).sizes() == dims{1, 1, 1, 1});
+  CHECK(avg_pool2d(x, 5, {.stride = 3, .ceil_mode = true}).data()[0] == 1);
+  CHECK_THROWS_AS(max_pool2d(x, 5, {.stride = 2, .ceil_mode = true}), shape_error);
+  CHECK_THROWS_AS(max_pool2d(x, 4), shape_error);
+  // torch 2.15: avg_pool2d(ones(1, 1, 3, 3), 4, 3, 1, ceil_mode=True), and of ones(1, 1, 2, 2) with 3, 5, 1.
+  const Tensor<float> y = avg_pool2d(x, 4, {.stride = 3, .padding = 1, .ceil_mode = true});
+  const std::vector<float> want{0.5625f, 0.375f, 0.375f, 0.25f};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(y.data()[i] == want[i]);
+  const Tensor<float> z = avg_pool2d(ones({1, 1, 2, 2}), 3, {.stride = 5, .padding = 1, .ceil_mode = true});
+  CHECK(z.data()[0] == doctest::Approx(4.0 / 9));
+}

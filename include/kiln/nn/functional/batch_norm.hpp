@@ -61,7 +61,8 @@ Tensor<T, Device> restored(const saved_value& v) {
 /// Adds to the gradient of a record, or makes it.
 template <Element T, class Device>
 void add_gradient(gradient_record& record, const Tensor<T, Device>& value) {
-  record.gradient = record.gradient ? untracked(Tensor<T, Device>(record.gradient) + value).state() : value.state();
+  ref<tensor_state>& so_far = arriving_gradient(record);
+  so_far = so_far ? untracked(Tensor<T, Device>(so_far) + value).state() : value.state();
 }
 
 /// What the parts of a batch norm look like: x as (batch, channels, elements of an image), numbers of a channel as
@@ -71,7 +72,7 @@ struct batch_norm_sizes {
   double per_channel;
 
   explicit batch_norm_sizes(const dims& sizes) : x(sizes) {
-    std::int64_t image = 1;
+    std::int64_t image = holds_nothing(sizes) ? 0 : 1;  // of nothing, axes may be huge
     for (int i = 2; i < sizes.rank(); ++i) image *= sizes[i];
     rows = {sizes[0], sizes[1], image};
     channel = {sizes[1], 1};
@@ -81,58 +82,51 @@ struct batch_norm_sizes {
 
 /// The result of training, given the statistics of each channel, and its gradients.
 template <Element T, class Device>
-class batch_norm_node final : public graph_node {
+class batch_norm_node final : public op_node_of<3, 2> {
   using C = compute_t<T>;
 
  public:
   batch_norm_node(const batch_norm_sizes& s, double eps, const Tensor<T, Device>& x, const Tensor<T, Device>& weight,
                   Tensor<C, Device> mean, Tensor<C, Device> variance, std::array<ref<gradient_record>, 3> records)
-      : sizes_(s), eps_(eps), mean_(std::move(mean)), variance_(std::move(variance)), edges_(std::move(records)) {
-    x_.save(*x.state());
-    weight_.save(*weight.state());
-    inputs = edges_.data();
-    input_count = 3;
+      : op_node_of(functions_of<Device>), sizes_(s), eps_(eps), mean_(std::move(mean)), variance_(std::move(variance)) {
+    for (std::size_t i = 0; i < 3; ++i) input[i] = std::move(records[i]);
+    saved[0].save(*x.state());
+    saved[1].save(*weight.state());
   }
+  const char* name() const override { return "batch_norm in training"; }
 
   /// With d = x - mean, r = 1 / sqrt(variance + eps) and averages over the n elements of a channel: the gradient of the
   /// bias is n average(g), that of the weight is n r average(g d), that of x is
   /// weight r (g - average(g) - d r^2 average(g d)).
   void backward(const ref<tensor_state>& gradient) override {
     const no_grad quiet;
-    x_.check();
-    weight_.check();
-    const Tensor<T, Device> x = restored<T, Device>(x_), g = Tensor<T, Device>(gradient).reshape(sizes_.rows);
+    check_saved(*gradient->memory);
+    const Tensor<T, Device> x = restored<T, Device>(saved[0]), g = Tensor<T, Device>(gradient).reshape(sizes_.rows);
     const double n = sizes_.per_channel;
     const auto wide = converted<C>(g);
     const auto distance = converted<C>(x) - mean_;
     const auto inverse = rsqrt(variance_ + eps_);
     const auto average = untracked(mean(wide, {0, 2}, true));
-    if (edges_[2]) add_gradient(*edges_[2], untracked(converted<T>(average * n)).reshape({sizes_.rows[1]}));
-    if (!edges_[0] && !edges_[1]) return;
+    if (wants(2)) add_gradient(*input[2], untracked(converted<T>(average * n)).reshape({sizes_.rows[1]}));
+    if (!wants(0) && !wants(1)) return;
     // Along an image the mean stands still, which makes two steps faster than one.
     const bool two_steps = sizes_.rows[2] > 1;
     auto product = untracked(mean(wide * distance, two_steps ? axes(2) : axes{0, 2}, true));
     if (two_steps) product = untracked(mean(product, 0, true));
-    if (edges_[1]) add_gradient(*edges_[1], untracked(converted<T>(product * inverse * n)).reshape({sizes_.rows[1]}));
-    if (!edges_[0]) return;
-    const Tensor<T, Device> weight = restored<T, Device>(weight_).reshape(sizes_.channel);
+    if (wants(1)) add_gradient(*input[1], untracked(converted<T>(product * inverse * n)).reshape({sizes_.rows[1]}));
+    if (!wants(0)) return;
+    const Tensor<T, Device> weight = restored<T, Device>(saved[1]).reshape(sizes_.channel);
     const auto dx = untracked(
         converted<T>((wide - average - distance * (square(inverse) * product)) * (converted<C>(weight) * inverse)));
-    add_gradient(*edges_[0], dx.reshape(sizes_.x));
-  }
-  void release() override {
-    x_.memory = nullptr, weight_.memory = nullptr;
-    mean_ = {}, variance_ = {};
-    for (auto& e : edges_) e = nullptr;
-    freed = true;
+    add_gradient(*input[0], dx.reshape(sizes_.x));
   }
 
  private:
+  void forget() override { mean_ = {}, variance_ = {}; }
+
   batch_norm_sizes sizes_;
   double eps_;
-  saved_value x_, weight_;
   Tensor<C, Device> mean_, variance_;  ///< (1, channels, 1)
-  std::array<ref<gradient_record>, 3> edges_;
 };
 
 /// running = (1 - momentum) running + momentum factor value, in place.
@@ -187,74 +181,90 @@ inline void check_batch_norm(const dims& x, const batch_norm_options& how, bool 
 template <Expression X, Element R, class Device, Expression W, Expression B>
 auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<R, Device>& running_var,
                 const W& weight, const B& bias, const batch_norm_options& options = {}) {
-  using T = typename X::value_type;
-  using C = compute_t<T>;
-  using Result = Tensor<T, Device>;
-  static_assert(is_floating(dtype_of<T>) && is_floating(dtype_of<R>),
-                "kiln: batch_norm needs floating element types: cast<float>() the operands");
-  static_assert(std::is_same_v<T, typename W::value_type> && std::is_same_v<T, typename B::value_type>,
-                "kiln: batch_norm needs an input, a weight and a bias of one element type: cast<T>() the others");
-  const Result input = detail::as_tensor(x), given_weight = detail::as_tensor(weight),
-               given_bias = detail::as_tensor(bias);
-  auto sizes_of = [](const auto& t) { return t.defined() ? &t.sizes() : nullptr; };
-  const bool has_statistics = running_mean.defined() && running_var.defined();
-  if (running_mean.defined() != running_var.defined())
-    throw value_error("batch_norm: one of running_mean and running_var without the other: give both or none");
-  detail::check_batch_norm(input.sizes(), options, has_statistics,
-                           {{"running_mean", sizes_of(running_mean)},
-                            {"running_var", sizes_of(running_var)},
-                            {"weight", sizes_of(given_weight)},
-                            {"bias", sizes_of(given_bias)}});
-  const detail::batch_norm_sizes s(input.sizes());
-  const std::int64_t channels = input.sizes()[1];
-  for (const auto* running : {&running_mean, &running_var})
-    if (options.training && has_statistics && channels > 1 && running->strides()[0] == 0)
-      throw shape_error(message("batch_norm: all elements of the running statistics, of shape ", running->sizes(),
-                                ", are one and the same, as expand() makes them: clone() them first"));
-  const Result scale = given_weight.defined() ? given_weight : detail::constant<T>(input, channels, 1);
-  const Result shift = given_bias.defined() ? given_bias : detail::constant<T>(input, channels, 0);
+  if constexpr (detail::any_transformed<X, W, B>) {
+    static_assert(detail::never<X, W, B>,
+                  "kiln: batch_norm takes a batch itself: call it on the whole batch, not within vmap; its derivatives "
+                  "are grad's and vjp's, not jvp's");
+    return x;
+  } else {
+    using T = typename X::value_type;
+    using C = compute_t<T>;
+    using Result = Tensor<T, Device>;
+    static_assert(is_floating(dtype_of<T>) && is_floating(dtype_of<R>),
+                  "kiln: batch_norm needs floating element types: cast<float>() the operands");
+    static_assert(std::is_same_v<T, typename W::value_type> && std::is_same_v<T, typename B::value_type>,
+                  "kiln: batch_norm needs an input, a weight and a bias of one element type: cast<T>() the others");
+    const Result input = detail::as_tensor(x), given_weight = detail::as_tensor(weight),
+                 given_bias = detail::as_tensor(bias);
+    auto sizes_of = [](const auto& t) { return t.defined() ? &t.sizes() : nullptr; };
+    const bool has_statistics = running_mean.defined() && running_var.defined();
+    if (running_mean.defined() != running_var.defined())
+      throw value_error("batch_norm: one of running_mean and running_var without the other: give both or none");
+    detail::check_batch_norm(input.sizes(), options, has_statistics,
+                             {{"running_mean", sizes_of(running_mean)},
+                              {"running_var", sizes_of(running_var)},
+                              {"weight", sizes_of(given_weight)},
+                              {"bias", sizes_of(given_bias)}});
+    const detail::batch_norm_sizes s(input.sizes());
+    const std::int64_t channels = input.sizes()[1];
+    for (const auto* running : {&running_mean, &running_var})
+      if (options.training && has_statistics && channels > 1 && running->strides()[0] == 0)
+        throw shape_error(message("batch_norm: all elements of the running statistics, of shape ", running->sizes(),
+                                  ", are one and the same, as expand() makes them: clone() them first"));
+    const Result scale = given_weight.defined() ? given_weight : detail::constant<T>(input, channels, 1);
+    const Result shift = given_bias.defined() ? given_bias : detail::constant<T>(input, channels, 0);
 
-  if (!options.training) return detail::normalized(input, running_mean, running_var, scale, shift, options.eps);
-  if (input.numel() == 0) {  // nothing to learn from, but the graph goes on
-    const auto any = detail::constant<R>(input, channels, 1);
-    return detail::normalized(input, any, any, scale, shift, options.eps);
-  }
-  if (s.per_channel < 2)
-    throw shape_error(message("batch_norm: a tensor of shape ", input.sizes(),
-                              " has one element per channel, which has no variance: use a larger batch for training"));
-  if constexpr (batch_normalizer<Device>::has_library && std::is_same_v<T, C>) {
-    using library = batch_normalizer<Device>;
-    if (library::fits(input, running_mean, running_var, options))
-      return library::train(input, scale, shift, running_mean, running_var, options);
-  }
+    if (!options.training) return detail::normalized(input, running_mean, running_var, scale, shift, options.eps);
+    if (input.numel() == 0) {  // nothing to learn from, but the graph goes on
+      const auto any = detail::constant<R>(input, channels, 1);
+      return detail::normalized(input, any, any, scale, shift, options.eps);
+    }
+    if (s.per_channel < 2)
+      throw shape_error(
+          message("batch_norm: a tensor of shape ", input.sizes(),
+                  " has one element per channel, which has no variance: use a larger batch for training"));
+    if constexpr (batch_normalizer<Device>::has_library && std::is_same_v<T, C>) {
+      using library = batch_normalizer<Device>;
+      if (library::fits(input, running_mean, running_var, options))
+        return library::train(input, scale, shift, running_mean, running_var, options);
+    }
 
-  std::array<ref<gradient_record>, 3> records{input.state()->history, scale.state()->history, shift.state()->history};
-  const bool recorded = grad_enabled() && (records[0] || records[1] || records[2]);
-  const no_grad quiet;
-  const Result rows = input.detach().reshape(s.rows);
-  const auto wide = detail::converted<C>(rows);
-  const auto mean = detail::untracked(kiln::mean(wide, {0, 2}, true));
-  const auto variance = detail::untracked(var(wide, {0, 2}, true, 0));
-  const auto weights = scale.detach().reshape(s.channel), biases = shift.detach().reshape(s.channel);
-  const auto y = detail::untracked(detail::converted<T>(
-      (wide - mean) * (detail::converted<C>(weights) * rsqrt(variance + options.eps)) + detail::converted<C>(biases)));
-  if (has_statistics) {
-    detail::update_running(running_mean, mean.reshape({channels}), options.momentum, 1);
-    detail::update_running(running_var, variance.reshape({channels}), options.momentum,
-                           s.per_channel / (s.per_channel - 1));
+    std::array<ref<gradient_record>, 3> records{input.state()->history, scale.state()->history, shift.state()->history};
+    const bool recorded = grad_enabled() && (records[0] || records[1] || records[2]);
+    const no_grad quiet;
+    const Result rows = input.detach().reshape(s.rows);
+    const auto wide = detail::converted<C>(rows);
+    const auto mean = detail::untracked(kiln::mean(wide, {0, 2}, true));
+    const auto variance = detail::untracked(var(wide, {0, 2}, true, 0));
+    const auto weights = scale.detach().reshape(s.channel), biases = shift.detach().reshape(s.channel);
+    const auto y = detail::untracked(
+        detail::converted<T>((wide - mean) * (detail::converted<C>(weights) * rsqrt(variance + options.eps)) +
+                             detail::converted<C>(biases)));
+    if (has_statistics) {
+      detail::update_running(running_mean, mean.reshape({channels}), options.momentum, 1);
+      detail::update_running(running_var, variance.reshape({channels}), options.momentum,
+                             s.per_channel / (s.per_channel - 1));
+    }
+    const Result out = y.reshape(s.x);
+    if (!recorded) return out;
+    return detail::with_producer<T, Device>(
+        out.state(),
+        new detail::batch_norm_node<T, Device>(s, options.eps, rows, weights, mean, variance, std::move(records)));
   }
-  const Result out = y.reshape(s.x);
-  if (!recorded) return out;
-  return detail::with_producer<T, Device>(
-      out.state(),
-      new detail::batch_norm_node<T, Device>(s, options.eps, rows, weights, mean, variance, std::move(records)));
 }
 /// The same without weight and bias.
 template <Expression X, Element R, class Device>
 auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<R, Device>& running_var,
                 const batch_norm_options& options = {}) {
-  const Tensor<typename X::value_type, Device> none;
-  return batch_norm(x, running_mean, running_var, none, none, options);
+  if constexpr (detail::is_transformed<X>) {
+    static_assert(detail::never<X>,
+                  "kiln: batch_norm takes a batch itself: call it on the whole batch, not within vmap; its derivatives "
+                  "are grad's and vjp's, not jvp's");
+    return x;
+  } else {
+    const Tensor<typename X::value_type, Device> none;
+    return batch_norm(x, running_mean, running_var, none, none, options);
+  }
 }
 
 }  // namespace kiln

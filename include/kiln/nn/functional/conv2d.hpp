@@ -10,6 +10,7 @@
 #include <kiln/autograd/node.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/nn/functional/window.hpp>
+#include <kiln/tensor/recorder.hpp>
 
 namespace kiln {
 
@@ -77,52 +78,123 @@ inline convolution_sizes checked_convolution(const dims& x, const dims& w, const
   return {x[0], x[1], w[0], groups, image, window_places(image, window, false, x, "conv2d"), window};
 }
 
-template <Element T, class Device>
-class convolution_node final : public graph_node {
- public:
-  /// `bias` may be null. x and w are the values in one piece, the records those of the operands.
-  convolution_node(const convolution_sizes& s, const tensor_state& x, const tensor_state& w,
-                   std::array<ref<gradient_record>, 3> records)
-      : sizes_(s), edges_(std::move(records)) {
-    if (edges_[1]) x_.save(x);
-    if (edges_[0]) w_.save(w);
-    inputs = edges_.data();
-    input_count = 3;
-  }
+/// A convolution of images x and kernels w, the gradient of its images, of dy and w, or of its kernels, of x and dy:
+/// products of two operands each, of which each is made of the others' kinds when it is differentiated.
+enum class convolution_kind : std::uint8_t { forward, input, weight };
 
-  void backward(const ref<tensor_state>& gradient) override {
-    const storage& near = *gradient->memory;
-    for (const saved_value* v : {&x_, &w_})
-      if (v->memory) {
-        v->check();
-        executor<Device>::check_operand(*v->memory, near);
-      }
-    const T* const dy = static_cast<const T*>(gradient->data);
-    if (edges_[0]) {
-      const gradient_target to(*edges_[0], functions_of<Device>, near);
-      convolution<Device>::backward_input(sizes_, dy, static_cast<const T*>(w_.data), static_cast<T*>(to.tensor->data),
-                                          to.add, near);
-    }
-    if (edges_[1]) {
-      const gradient_target to(*edges_[1], functions_of<Device>, near);
-      convolution<Device>::backward_weight(sizes_, static_cast<const T*>(x_.data), dy, static_cast<T*>(to.tensor->data),
-                                           to.add, near);
-    }
-    if (edges_[2]) {
-      const gradient_target to(*edges_[2], functions_of<Device>, near);
-      convolution<Device>::backward_bias(sizes_, dy, static_cast<T*>(to.tensor->data), to.add, near);
-    }
+template <Element T, class Device>
+ref<tensor_state> recorded_convolution(const convolution_sizes& s, convolution_kind kind, const ref<tensor_state>& a,
+                                       const ref<tensor_state>& b);
+
+template <Element T, class Device>
+class recorded_convolution_node final : public op_node_of<2, 2> {
+ public:
+  recorded_convolution_node(const convolution_sizes& s, convolution_kind kind, const tensor_state& a,
+                            const tensor_state& b)
+      : op_node_of(functions_of<Device>), sizes_(s), kind_(kind) {
+    input[0] = a.history, input[1] = b.history;
+    if (wants(1)) saved[0].save(a);
+    if (wants(0)) saved[1].save(b);
   }
-  void release() override {
-    x_.memory = nullptr, w_.memory = nullptr;
-    for (auto& e : edges_) e = nullptr;
-    freed = true;
+  void backward(const ref<tensor_state>&) override {}
+  void backward_all(const ref<tensor_state>* gradients, const ref<gradient_record>*) override {
+    using kind = convolution_kind;
+    const ref<tensor_state>& g = gradients[0];
+    check_saved(*g->memory);
+    auto add = [&](int i, kind how, const ref<tensor_state>& a, const ref<tensor_state>& b) {
+      the_recorder().add(*input[i], recorded_convolution<T, Device>(sizes_, how, a, b), device());
+    };
+    if (wants(0)) {
+      const ref<tensor_state> b = remembered(saved[1], input[1]);
+      if (kind_ == kind::forward) add(0, kind::input, g, b);
+      if (kind_ == kind::input) add(0, kind::forward, g, b);
+      if (kind_ == kind::weight) add(0, kind::input, b, g);
+    }
+    if (wants(1)) {
+      const ref<tensor_state> a = remembered(saved[0], input[0]);
+      if (kind_ == kind::forward) add(1, kind::weight, a, g);
+      if (kind_ == kind::input) add(1, kind::weight, g, a);
+      if (kind_ == kind::weight) add(1, kind::forward, a, g);
+    }
   }
 
  private:
   convolution_sizes sizes_;
-  saved_value x_, w_;
-  std::array<ref<gradient_record>, 3> edges_;
+  convolution_kind kind_;
+};
+
+template <Element T, class Device>
+ref<tensor_state> recorded_convolution(const convolution_sizes& s, convolution_kind kind, const ref<tensor_state>& a,
+                                       const ref<tensor_state>& b) {
+  const dims x{s.batch, s.channels, s.image.height, s.image.width},
+      w{s.out_channels, s.group_inputs(), s.window.kernel.height, s.window.kernel.width},
+      y{s.batch, s.out_channels, s.places.height, s.places.width};
+  const storage& near = *a->memory;
+  executor<Device>::check_operand(*b->memory, near);
+  ref<tensor_state> out = executor<Device>::new_tensor(dtype_of<T>,
+                                                       kind == convolution_kind::forward ? y
+                                                       : kind == convolution_kind::input ? x
+                                                                                         : w,
+                                                       near);
+  const T *const from = static_cast<const T*>(a->data), *const by = static_cast<const T*>(b->data);
+  T* const to = static_cast<T*>(out->data);
+  if (kind == convolution_kind::input)
+    convolution<Device>::backward_input(s, from, by, to, false, near);
+  else if (kind == convolution_kind::weight)
+    convolution<Device>::backward_weight(s, from, by, to, false, near);
+  else if (count(y) > 0)
+    convolution<Device>::forward(s, from, by, static_cast<const T*>(nullptr), to, near);
+  if (grad_enabled() && (a->history || b->history))
+    set_producer(*out, new recorded_convolution_node<T, Device>(s, kind, *a, *b));
+  return out;
+}
+
+template <Element T, class Device>
+class convolution_node final : public op_node_of<3, 2> {
+ public:
+  /// `bias` may be null. x and w are the values in one piece, the records those of the operands.
+  convolution_node(const convolution_sizes& s, const tensor_state& x, const tensor_state& w,
+                   std::array<ref<gradient_record>, 3> records)
+      : op_node_of(functions_of<Device>), sizes_(s) {
+    for (std::size_t i = 0; i < 3; ++i) input[i] = std::move(records[i]);
+    if (wants(1)) saved[0].save(x);
+    if (wants(0)) saved[1].save(w);
+  }
+
+  void backward(const ref<tensor_state>& gradient) override {
+    const storage& near = *gradient->memory;
+    check_saved(near);
+    const T *const dy = static_cast<const T*>(gradient->data), *const x = static_cast<const T*>(saved[0].data),
+                   *const w = static_cast<const T*>(saved[1].data);
+    if (wants(0)) {
+      const gradient_target to = target(0, near);
+      convolution<Device>::backward_input(sizes_, dy, w, static_cast<T*>(to.tensor->data), to.add, near);
+    }
+    if (wants(1)) {
+      const gradient_target to = target(1, near);
+      convolution<Device>::backward_weight(sizes_, x, dy, static_cast<T*>(to.tensor->data), to.add, near);
+    }
+    if (wants(2)) {
+      const gradient_target to = target(2, near);
+      convolution<Device>::backward_bias(sizes_, dy, static_cast<T*>(to.tensor->data), to.add, near);
+    }
+  }
+  void backward_recorded(const ref<tensor_state>& g, const ref<gradient_record>&) override {
+    check_saved(*g->memory);
+    recorder& r = the_recorder();
+    if (wants(0))
+      r.add(*input[0],
+            recorded_convolution<T, Device>(sizes_, convolution_kind::input, g, remembered(saved[1], input[1])),
+            device());
+    if (wants(1))
+      r.add(*input[1],
+            recorded_convolution<T, Device>(sizes_, convolution_kind::weight, remembered(saved[0], input[0]), g),
+            device());
+    if (wants(2)) r.add(*input[2], r.place(g, {g->sizes, {0, 1, 0, 0}, 0}, {sizes_.out_channels}, device()), device());
+  }
+
+ private:
+  convolution_sizes sizes_;
 };
 
 template <Element T, class Device>
@@ -154,17 +226,31 @@ Tensor<T, Device> convolve(const Tensor<T, Device>& x, const Tensor<T, Device>& 
 /// Throws shape_error where sizes do not fit, value_error for options out of range.
 template <Expression X, Expression W, Expression B>
 auto conv2d(const X& x, const W& w, const B& bias, const conv2d_options& options = {}) {
-  using T = typename X::value_type;
-  static_assert(std::is_same_v<T, typename W::value_type> && std::is_same_v<T, typename B::value_type>,
-                "kiln: conv2d needs images, kernels and bias of one element type: cast<T>() the others");
-  static_assert(is_floating(dtype_of<T>), "kiln: conv2d needs a floating element type: cast<float>() the operands");
-  return detail::convolve(detail::as_tensor(x), detail::as_tensor(w), detail::as_tensor(bias), options);
+  if constexpr (detail::any_transformed<X, W, B>) {
+    static_assert(detail::never<X, W, B>,
+                  "kiln: conv2d takes a batch itself: call it on the whole batch, not within vmap; its derivatives are "
+                  "grad's and vjp's, not jvp's");
+    return x;
+  } else {
+    using T = typename X::value_type;
+    static_assert(std::is_same_v<T, typename W::value_type> && std::is_same_v<T, typename B::value_type>,
+                  "kiln: conv2d needs images, kernels and bias of one element type: cast<T>() the others");
+    static_assert(is_floating(dtype_of<T>), "kiln: conv2d needs a floating element type: cast<float>() the operands");
+    return detail::convolve(detail::as_tensor(x), detail::as_tensor(w), detail::as_tensor(bias), options);
+  }
 }
 /// The same without a bias.
 template <Expression X, Expression W>
 auto conv2d(const X& x, const W& w, const conv2d_options& options = {}) {
-  using Bias = Tensor<typename W::value_type, typename W::device_type>;
-  return conv2d(x, w, Bias(), options);
+  if constexpr (detail::any_transformed<X, W>) {
+    static_assert(detail::never<X, W>,
+                  "kiln: conv2d takes a batch itself: call it on the whole batch, not within vmap; its derivatives are "
+                  "grad's and vjp's, not jvp's");
+    return x;
+  } else {
+    using Bias = Tensor<typename W::value_type, typename W::device_type>;
+    return conv2d(x, w, Bias(), options);
+  }
 }
 
 }  // namespace kiln

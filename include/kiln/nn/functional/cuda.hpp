@@ -100,26 +100,23 @@ inline cuda::batch_norm_sizes cudnn_sizes(const batch_norm_sizes& s) {
 
 /// What a training by cuDNN leaves in the graph.
 template <Element T>
-class cudnn_batch_norm_node final : public graph_node {
+class cudnn_batch_norm_node final : public op_node_of<3, 2> {
  public:
   cudnn_batch_norm_node(const cuda::batch_norm_sizes& s, double eps, const Tensor<T, Cuda>& x,
                         const Tensor<T, Cuda>& weight, Tensor<T, Cuda> mean, Tensor<T, Cuda> inverse,
                         std::array<ref<gradient_record>, 3> records)
-      : sizes_(s), eps_(eps), mean_(std::move(mean)), inverse_(std::move(inverse)), edges_(std::move(records)) {
-    x_.save(*x.state());
-    weight_.save(*weight.state());
-    inputs = edges_.data();
-    input_count = 3;
+      : op_node_of(functions_of<Cuda>), sizes_(s), eps_(eps), mean_(std::move(mean)), inverse_(std::move(inverse)) {
+    for (std::size_t i = 0; i < 3; ++i) input[i] = std::move(records[i]);
+    saved[0].save(*x.state());
+    saved[1].save(*weight.state());
   }
+  const char* name() const override { return "batch_norm in training"; }
 
   void backward(const ref<tensor_state>& gradient) override {
     using device = executor<Cuda>;
     const no_grad quiet;
     const storage& near = *gradient->memory;
-    for (const saved_value* v : {&x_, &weight_}) {
-      v->check();
-      device::check_operand(*v->memory, near);
-    }
+    check_saved(near);
     for (const auto* t : {&mean_, &inverse_}) device::check_operand(*t->state()->memory, near);
     // cuDNN computes all three at once. What nobody asked for is dropped.
     const dims channel{sizes_.channels};
@@ -127,31 +124,25 @@ class cudnn_batch_norm_node final : public graph_node {
         dbias(device::new_tensor(dtype_of<T>, channel, near));
     ref<tensor_state> dx;
     bool add = false;
-    if (edges_[0]) {
-      const gradient_target to(*edges_[0], functions_of<Cuda>, near);
+    if (wants(0)) {
+      const gradient_target to = target(0, near);
       dx = to.tensor;
       add = to.add;
     } else {
-      dx = device::new_tensor(dtype_of<T>, x_.sizes, near);
+      dx = device::new_tensor(dtype_of<T>, saved[0].sizes, near);
     }
-    cuda::batch_norm_backward(sizes_, dtype_of<T>, x_.data, gradient->data, weight_.data, mean_.data(), inverse_.data(),
-                              eps_, dx->data, add, dweight.data(), dbias.data(), stream_near(near));
-    if (edges_[1]) add_gradient(*edges_[1], dweight);
-    if (edges_[2]) add_gradient(*edges_[2], dbias);
-  }
-  void release() override {
-    x_.memory = nullptr, weight_.memory = nullptr;
-    mean_ = {}, inverse_ = {};
-    for (auto& e : edges_) e = nullptr;
-    freed = true;
+    cuda::batch_norm_backward(sizes_, dtype_of<T>, saved[0].data, gradient->data, saved[1].data, mean_.data(),
+                              inverse_.data(), eps_, dx->data, add, dweight.data(), dbias.data(), stream_near(near));
+    if (wants(1)) add_gradient(*input[1], dweight);
+    if (wants(2)) add_gradient(*input[2], dbias);
   }
 
  private:
+  void forget() override { mean_ = {}, inverse_ = {}; }
+
   cuda::batch_norm_sizes sizes_;
   double eps_;
-  saved_value x_, weight_;
   Tensor<T, Cuda> mean_, inverse_;
-  std::array<ref<gradient_record>, 3> edges_;
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <kiln/autograd/node.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/nn/functional/window.hpp>
+#include <kiln/tensor/recorder.hpp>
 
 namespace kiln {
 
@@ -82,61 +83,69 @@ inline pooling_sizes checked_pooling(const dims& x, window2d window, bool ceil, 
 }
 
 template <Element T, class Device>
-class max_pool_node final : public graph_node {
+class max_pool_node final : public op_node_of<1, 2> {
  public:
   max_pool_node(const pooling_sizes& s, const tensor_state& x, const tensor_state& y, ref<gradient_record> record)
-      : sizes_(s), edge_(std::move(record)) {
-    x_.save(x);
-    y_.save(y);
-    inputs = &edge_;
-    input_count = 1;
+      : op_node_of(functions_of<Device>), sizes_(s) {
+    input[0] = std::move(record);
+    saved[0].save(x);
+    saved[1].save(y);
   }
+  const char* name() const override { return "max_pool2d"; }
   void backward(const ref<tensor_state>& gradient) override {
     const storage& near = *gradient->memory;
-    for (const saved_value* v : {&x_, &y_}) {
-      v->check();
-      executor<Device>::check_operand(*v->memory, near);
-    }
-    const gradient_target to(*edge_, functions_of<Device>, near);
-    pooling<Device>::max_backward(sizes_, static_cast<const T*>(x_.data), static_cast<const T*>(y_.data),
+    check_saved(near);
+    const gradient_target to = target(0, near);
+    pooling<Device>::max_backward(sizes_, static_cast<const T*>(saved[0].data), static_cast<const T*>(saved[1].data),
                                   static_cast<const T*>(gradient->data), static_cast<T*>(to.tensor->data), to.add,
                                   near);
   }
-  void release() override {
-    x_.memory = nullptr, y_.memory = nullptr;
-    edge_ = nullptr;
-    freed = true;
-  }
 
  private:
   pooling_sizes sizes_;
-  saved_value x_, y_;
-  ref<gradient_record> edge_;
 };
 
+/// Of an average, or of its gradient, which is linear too: each is the gradient of the other.
 template <Element T, class Device>
-class average_pool_node final : public graph_node {
+class average_pool_node final : public op_node_of<1> {
  public:
-  average_pool_node(const pooling_sizes& s, const average_divisor& divisor, ref<gradient_record> record)
-      : sizes_(s), divisor_(divisor), edge_(std::move(record)) {
-    inputs = &edge_;
-    input_count = 1;
+  average_pool_node(const pooling_sizes& s, const average_divisor& divisor, ref<gradient_record> record,
+                    bool is_gradient = false)
+      : op_node_of(functions_of<Device>), sizes_(s), divisor_(divisor), is_gradient_(is_gradient) {
+    input[0] = std::move(record);
   }
   void backward(const ref<tensor_state>& gradient) override {
     const storage& near = *gradient->memory;
-    const gradient_target to(*edge_, functions_of<Device>, near);
-    pooling<Device>::average_backward(sizes_, divisor_, static_cast<const T*>(gradient->data),
-                                      static_cast<T*>(to.tensor->data), to.add, near);
+    if (is_gradient_) {  // an average has no form that adds
+      const ref<tensor_state> out = device().new_tensor(gradient->type, input[0]->sizes, near);
+      run(*gradient, *out, false, near);
+      return the_recorder().add(*input[0], out, device());
+    }
+    const gradient_target to = target(0, near);
+    run(*gradient, *to.tensor, to.add, near);
   }
-  void release() override {
-    edge_ = nullptr;
-    freed = true;
+  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+    const storage& near = *gradient->memory;
+    const ref<tensor_state> out = device().new_tensor(gradient->type, input[0]->sizes, near);
+    run(*gradient, *out, false, near);
+    if (gradient->history)
+      set_producer(*out, new average_pool_node(sizes_, divisor_, gradient->history, !is_gradient_));
+    the_recorder().add(*input[0], out, device());
   }
 
  private:
+  void run(const tensor_state& from, tensor_state& to, bool add, const storage& near) const {
+    const T* const in = static_cast<const T*>(from.data);
+    T* const out = static_cast<T*>(to.data);
+    if (is_gradient_)
+      pooling<Device>::average(sizes_, divisor_, in, out, near);
+    else
+      pooling<Device>::average_backward(sizes_, divisor_, in, out, add, near);
+  }
+
   pooling_sizes sizes_;
   average_divisor divisor_;
-  ref<gradient_record> edge_;
+  bool is_gradient_;
 };
 
 /// Makes the result of a pooling: run(in, out) computes it, producer(in, out) makes its node.
@@ -155,21 +164,30 @@ Tensor<T, Device> pool(const Tensor<T, Device>& x, const pooling_sizes& s, Run r
 /// The largest element under a window that moves over images x (N, C, H, W): (N, C, H', W') with
 /// H' = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1; with ceil_mode the quotient is rounded up, but
 /// no window begins beyond the image. A nan under the window is the result. The gradient goes to the first of the
-/// largest elements. Throws shape_error where sizes do not fit, value_error for options out of range.
+/// largest elements, or to the last nan. Throws shape_error where sizes do not fit, value_error for options out of
+/// range.
 template <Expression X>
 auto max_pool2d(const X& x, pair2d kernel_size, const max_pool2d_options& options = {}) {
-  using T = typename X::value_type;
-  using Device = typename X::device_type;
-  static_assert(is_floating(dtype_of<T>), "kiln: max_pool2d needs a floating element type: cast<float>() the operand");
-  const auto images = detail::as_tensor(x);
-  const pooling_sizes s =
-      detail::checked_pooling(images.sizes(), {kernel_size, options.stride, options.padding, options.dilation},
-                              options.ceil_mode, "max_pool2d");
-  return detail::pool(
-      images, s, [&](const T* in, T* out, const storage& near) { pooling<Device>::max(s, in, out, near); },
-      [&](const tensor_state& in, const tensor_state& out) {
-        return new detail::max_pool_node<T, Device>(s, in, out, images.state()->history);
-      });
+  if constexpr (detail::any_transformed<X>) {
+    static_assert(detail::never<X>,
+                  "kiln: max_pool2d takes a batch itself: call it on the whole batch, not within vmap; its derivatives "
+                  "are grad's and vjp's, not jvp's");
+    return x;
+  } else {
+    using T = typename X::value_type;
+    using Device = typename X::device_type;
+    static_assert(is_floating(dtype_of<T>),
+                  "kiln: max_pool2d needs a floating element type: cast<float>() the operand");
+    const auto images = detail::as_tensor(x);
+    const pooling_sizes s =
+        detail::checked_pooling(images.sizes(), {kernel_size, options.stride, options.padding, options.dilation},
+                                options.ceil_mode, "max_pool2d");
+    return detail::pool(
+        images, s, [&](const T* in, T* out, const storage& near) { pooling<Device>::max(s, in, out, near); },
+        [&](const tensor_state& in, const tensor_state& out) {
+          return new detail::max_pool_node<T, Device>(s, in, out, images.state()->history);
+        });
+  }
 }
 
 /// The average of the elements under a window that moves over images x (N, C, H, W): (N, C, H', W') with
@@ -178,20 +196,29 @@ auto max_pool2d(const X& x, pair2d kernel_size, const max_pool2d_options& option
 /// do not fit, value_error for options out of range.
 template <Expression X>
 auto avg_pool2d(const X& x, pair2d kernel_size, const avg_pool2d_options& options = {}) {
-  using T = typename X::value_type;
-  using Device = typename X::device_type;
-  static_assert(is_floating(dtype_of<T>), "kiln: avg_pool2d needs a floating element type: cast<float>() the operand");
-  if (options.divisor_override && *options.divisor_override == 0)
-    throw value_error("avg_pool2d: a divisor_override of 0: use another number, or leave it out");
-  const auto images = detail::as_tensor(x);
-  const pooling_sizes s = detail::checked_pooling(images.sizes(), {kernel_size, options.stride, options.padding, 1},
-                                                  options.ceil_mode, "avg_pool2d");
-  const average_divisor divisor{options.count_include_pad, options.divisor_override.value_or(0)};
-  return detail::pool(
-      images, s, [&](const T* in, T* out, const storage& near) { pooling<Device>::average(s, divisor, in, out, near); },
-      [&](const tensor_state&, const tensor_state&) {
-        return new detail::average_pool_node<T, Device>(s, divisor, images.state()->history);
-      });
+  if constexpr (detail::any_transformed<X>) {
+    static_assert(detail::never<X>,
+                  "kiln: avg_pool2d takes a batch itself: call it on the whole batch, not within vmap; its derivatives "
+                  "are grad's and vjp's, not jvp's");
+    return x;
+  } else {
+    using T = typename X::value_type;
+    using Device = typename X::device_type;
+    static_assert(is_floating(dtype_of<T>),
+                  "kiln: avg_pool2d needs a floating element type: cast<float>() the operand");
+    if (options.divisor_override && *options.divisor_override == 0)
+      throw value_error("avg_pool2d: a divisor_override of 0: use another number, or leave it out");
+    const auto images = detail::as_tensor(x);
+    const pooling_sizes s = detail::checked_pooling(images.sizes(), {kernel_size, options.stride, options.padding, 1},
+                                                    options.ceil_mode, "avg_pool2d");
+    const average_divisor divisor{options.count_include_pad, options.divisor_override.value_or(0)};
+    return detail::pool(
+        images, s,
+        [&](const T* in, T* out, const storage& near) { pooling<Device>::average(s, divisor, in, out, near); },
+        [&](const tensor_state&, const tensor_state&) {
+          return new detail::average_pool_node<T, Device>(s, divisor, images.state()->history);
+        });
+  }
 }
 
 }  // namespace kiln

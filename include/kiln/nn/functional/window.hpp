@@ -9,6 +9,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
 #include <kiln/tensor/executor.hpp>
+#include <kiln/tensor/op_node.hpp>
 #include <kiln/tensor/views.hpp>
 
 namespace kiln::detail {
@@ -17,13 +18,14 @@ namespace kiln::detail {
 /// shape_error for a kernel without elements.
 void check_window(const window2d& w, const char* where);
 
-/// How many places a window has along an axis: floor((size + 2 padding - reach) / stride) + 1, where `reach` is the
-/// distance from its first to its last element, both included. With `ceil` the quotient is rounded up, but a last place
-/// that would begin in the padding behind the axis is left out.
+/// How many places a window has along an axis, less than 1 if it is too large: floor((size + 2 padding - reach) /
+/// stride) + 1, where `reach` is the distance from its first to its last element, both included. With `ceil` the
+/// quotient is rounded up, but a last place that would begin in the padding behind the axis is left out.
 constexpr std::int64_t window_places(std::int64_t size, std::int64_t reach, std::int64_t stride, std::int64_t padding,
                                      bool ceil = false) {
   const std::int64_t room = size + 2 * padding - reach;
-  std::int64_t places = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+  const std::int64_t way = room + (ceil ? stride - 1 : 0);
+  std::int64_t places = (way < 0 ? -((stride - 1 - way) / stride) : way / stride) + 1;
   if (ceil && (places - 1) * stride >= size + padding) --places;
   return places;
 }
@@ -50,9 +52,7 @@ Tensor<T, Device> in_one_piece(const Tensor<T, Device>& x, const tensor_state& r
 /// The result as a tensor whose gradient goes to `node`.
 template <Element T, class Device>
 Tensor<T, Device> with_producer(ref<tensor_state> out, graph_node* node) {
-  ref<graph_node> producer = ref<graph_node>::adopt(node);
-  out->history = new_record(out->type, out->sizes);
-  out->history->producer = std::move(producer);
+  set_producer(*out, node);
   return Tensor<T, Device>(std::move(out));
 }
 

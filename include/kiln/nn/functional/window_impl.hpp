@@ -24,12 +24,13 @@ KILN_INLINE void check_window(const window2d& w, const char* where) {
 KILN_INLINE pair2d window_places(const pair2d& image, const window2d& w, bool ceil, const dims& shape,
                                  const char* where) {
   const pair2d reach = w.reach();
-  if (reach.height > image.height + 2 * w.padding.height || reach.width > image.width + 2 * w.padding.width)
+  const pair2d places{window_places(image.height, reach.height, w.stride.height, w.padding.height, ceil),
+                      window_places(image.width, reach.width, w.stride.width, w.padding.width, ceil)};
+  if (places.height < 1 || places.width < 1)
     throw shape_error(message(where, ": a kernel of ", w.kernel, " with dilation ", w.dilation, " reaches over ", reach,
                               ", more than the images of shape ", shape, " have with a padding of ", w.padding,
                               ": pad more, or use a smaller kernel"));
-  return {window_places(image.height, reach.height, w.stride.height, w.padding.height, ceil),
-          window_places(image.width, reach.width, w.stride.width, w.padding.width, ceil)};
+  return places;
 }
 
 }  // namespace kiln::detail

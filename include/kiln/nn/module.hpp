@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+// What can be asked of a module. A module is any aggregate, or class with a static `members(self)`, that holds tensors,
+// or modules, or arrays, vectors, optionals and tuples of them: no base class, no registration. A member Tensor is a
+// parameter; nn::buffer<Tensor<...>> is not. Tensors are handles, so what these functions return is the module's own,
+// and a copy of a module has the same parameters (nn::clone makes others).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <kiln/nn/walk.hpp>
+
+namespace kiln::nn {
+
+namespace detail {
+
+/// Keeps the path of where a walk is.
+class path_visitor : public visitor {
+ public:
+  void enter(std::string_view name, const module_slot&) override {
+    lengths_.push_back(path_.size());
+    if (!name.empty()) (path_ += name) += '.';
+  }
+  void leave() override {
+    path_.resize(lengths_.back());
+    lengths_.pop_back();
+  }
+
+ protected:
+  std::string path_of(std::string_view name) const { return path_ + std::string(name); }
+  /// That of the module that was entered last.
+  std::string here() const { return path_.empty() ? path_ : path_.substr(0, path_.size() - 1); }
+  std::size_t depth() const { return lengths_.size(); }
+
+ private:
+  std::string path_;
+  std::vector<std::size_t> lengths_;
+};
+
+[[noreturn, gnu::cold]] inline void other_tensor(const std::string& path, const tensor_slot& slot, dtype first) {
+  throw dtype_error(
+      message("parameters: ", path, " is a tensor of ", name(slot.type), slot.type == first ? " on another device" : "",
+              ", the first parameter one of ", name(first),
+              ": all of a module's must be of one type: nn::to<T>(module) makes them so, or ask the parts "
+              "of the module one by one"));
+}
+
+/// Collects tensors of one type, each once.
+template <class X>
+class tensor_collector final : public path_visitor {
+ public:
+  explicit tensor_collector(bool buffers) : buffers_(buffers) {}
+  void parameter(std::string_view name, const tensor_slot& slot) override {
+    if (!buffers_) add(name, slot);
+  }
+  void buffer(std::string_view name, const tensor_slot& slot) override {
+    if (buffers_) add(name, slot);
+  }
+  std::vector<std::pair<std::string, X>> found;
+
+ private:
+  void add(std::string_view name, const tensor_slot& slot) {
+    if (!slot.now) return;
+    if (slot.type != dtype_of<typename X::value_type> || slot.device != &key_of_device<typename X::device_type>) {
+      if (buffers_) return;
+      other_tensor(path_of(name), slot, dtype_of<typename X::value_type>);
+    }
+    for (const auto& [path, tensor] : found)
+      if (tensor.state().get() == slot.now.get()) return;
+    found.emplace_back(path_of(name), *static_cast<const X*>(slot.tensor));
+  }
+  bool buffers_;
+};
+
+}  // namespace detail
+
+/// The parameters of a module with their names, `fc1.weight`, in the order of its members; a tensor that stands in two
+/// places comes once, one without a value not at all. Throws dtype_error if they are not of one element type and
+/// device.
+template <class M>
+auto named_parameters(const M& module) {
+  detail::tensor_collector<detail::tensor_of<M>> all(false);
+  detail::walk("", module, all);
+  return std::move(all.found);
+}
+/// The parameters of a module, handles to the same tensors: what an optimizer takes. As named_parameters.
+template <class M>
+auto parameters(const M& module) {
+  std::vector<detail::tensor_of<M>> tensors;
+  for (auto& [name, tensor] : named_parameters(module)) tensors.push_back(std::move(tensor));
+  return tensors;
+}
+/// The buffers of a module that have X's element type and device, by default those of its parameters, with their names.
+template <class X = void, class M>
+auto named_buffers(const M& module) {
+  detail::tensor_collector<std::conditional_t<std::is_void_v<X>, detail::tensor_of<M>, X>> all(true);
+  detail::walk("", module, all);
+  return std::move(all.found);
+}
+/// The same without names.
+template <class X = void, class M>
+auto buffers(const M& module) {
+  std::vector<std::conditional_t<std::is_void_v<X>, detail::tensor_of<M>, X>> tensors;
+  for (auto& [name, tensor] : named_buffers<X>(module)) tensors.push_back(std::move(tensor));
+  return tensors;
+}
+/// The gradients of the parameters that have one.
+template <class M>
+auto gradients(const M& module) {
+  std::vector<detail::tensor_of<M>> tensors;
+  for (const auto& p : parameters(module))
+    if (p.has_grad()) tensors.push_back(p.grad());
+  return tensors;
+}
+
+/// A module within another: its path and the name of its class.
+struct module_entry {
+  std::string name;    ///< "" for the module itself
+  std::string type;    ///< Linear
+  const void* object;  ///< where it lies
+};
+/// The module itself and all modules within it, in the order of members; lists are none.
+template <class M>
+std::vector<module_entry> modules(const M& module) {
+  struct collector final : detail::path_visitor {
+    std::vector<module_entry> found;
+    void enter(std::string_view name, const detail::module_slot& slot) override {
+      path_visitor::enter(name, slot);
+      if (!slot.is_list) found.push_back({here(), std::string(slot.type), slot.object});
+    }
+  } all;
+  detail::walk("", module, all);
+  return std::move(all.found);
+}
+
+/// Puts all of a module in training, or not: dropout drops, batch norm uses the batch.
+template <class M>
+M& train(M& module, bool on = true) {
+  struct switcher final : detail::visitor {
+    bool on;
+    explicit switcher(bool to) : on(to) {}
+    // The walk's flags are const for those who only look; this module is not.
+    void training(const training_flag& flag) override { const_cast<training_flag&>(flag).on = on; }
+  } all(on);
+  detail::walk("", module, all);
+  return module;
+}
+/// The same as train(module, false).
+template <class M>
+M& eval(M& module) {
+  return train(module, false);
+}
+
+/// Asks for no gradients of the module's parameters any more, or asks for them again with `false`.
+template <class M>
+M& freeze(M& module, bool on = true) {
+  for (auto& p : parameters(module)) p.requires_grad(!on);
+  return module;
+}
+/// Forgets the gradients of all parameters.
+template <class M>
+void zero_grad(const M& module) {
+  for (auto& p : parameters(module)) p.zero_grad();
+}
+/// How many numbers are learned.
+template <class M>
+std::int64_t parameter_count(const M& module) {
+  std::int64_t n = 0;
+  for (const auto& p : parameters(module)) n += p.numel();
+  return n;
+}
+
+}  // namespace kiln::nn
