@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// What every optimizer is to those that do not care which one it is: schedulers, gradient scaling, training loops.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include <kiln/core/error.hpp>
+
+namespace kiln::optim {
+
+/// Steps that change parameters by their gradients. Parameters come in groups, each with options of its own.
+class optimizer {
+ public:
+  optimizer(const optimizer&) = delete;
+  optimizer& operator=(const optimizer&) = delete;
+  virtual ~optimizer() = default;
+
+  /// Changes every parameter that has a gradient; others stay as they are, and their steps are not counted. Throws
+  /// graph_error if none has one, value_error if a parameter is no longer where the optimizer put it.
+  virtual void step() = 0;
+  /// Forgets the gradients, so that the next backward pass begins anew. With `set_to_none` false they become zeros: one
+  /// fill for each group, and parameters that no pass reaches then are changed as if their gradient was zero.
+  virtual void zero_grad(bool set_to_none = true) = 0;
+  /// How many groups there are.
+  virtual int group_count() const = 0;
+  /// The learning rate of a group, to be read and set. Throws index_error.
+  virtual double& lr(int group = 0) = 0;
+  /// The learning rate that schedulers go by: what it was when the first of them was made.
+  double& initial_lr(int group) {
+    for (int g = static_cast<int>(initial_.size()); g <= group; ++g) initial_.push_back(lr(g));
+    return initial_[static_cast<std::size_t>(group)];
+  }
+  /// What OneCycleLR lets go up while the learning rate goes down: the momentum, or the first of the betas; null for an
+  /// optimizer without either.
+  virtual double* momentum_of(int group) = 0;
+  /// Multiplies every gradient by a number. Returns whether all of them were, and are, finite.
+  virtual bool scale_gradients(double by) = 0;
+
+ protected:
+  optimizer() = default;
+
+ private:
+  std::vector<double> initial_;
+};
+
+namespace detail {
+/// Throws value_error unless an option is a number in [low, high), or from low on if there is no high.
+inline void check_option(const char* optimizer, const char* name, double value, double low = 0,
+                         double high = HUGE_VAL) {
+  if (value >= low && value < high) return;
+  if (high == HUGE_VAL)
+    throw value_error(message(optimizer, ": .", name, " is ", value, ": it must be a finite number from ", low, " on"));
+  throw value_error(message(optimizer, ": .", name, " is ", value, ": it must be in [", low, ", ", high, ")"));
+}
+}  // namespace detail
+
+}  // namespace kiln::optim
