@@ -6,6 +6,9 @@
 
 #include <kiln/core/error.hpp>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -31,19 +35,32 @@ struct idx_array {
 class gz_file {
  public:
   explicit gz_file(const std::filesystem::path& path) : path_(path) {
-    if (!std::filesystem::exists(path))
+    const int number = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);  // waits for nobody
+    if (number < 0 && errno == ENOENT)
       throw kiln::io_error(kiln::message("read_idx: there is no file ", path, "; check the path"));
-    if (std::filesystem::is_directory(path))
-      throw kiln::io_error(kiln::message("read_idx: ", path, " is a directory, not an IDX file; name a file in it"));
-    errno = 0;
-    file_ = gzopen(path.c_str(), "rb");
-    if (file_ == nullptr)
+    if (number < 0)
       throw kiln::io_error(
           kiln::message("read_idx: cannot open ", path, ": ", std::strerror(errno), "; check that you may read it"));
+    struct stat found {};
+    const char* what = nullptr;
+    if (fstat(number, &found) != 0 || !(S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)))
+      what = " is a pipe or a device, not an IDX file; write what it gives to a file first";
+    else if (S_ISDIR(found.st_mode))
+      what = " is a directory, not an IDX file; name a file in it";
+    else if ((file_ = gzdopen(number, "rb")) == nullptr)
+      what = " cannot be read: there is no memory";
+    if (what != nullptr) {
+      close(number);
+      throw kiln::io_error(kiln::message("read_idx: ", path, what));
+    }
+    size_ = static_cast<std::uint64_t>(found.st_size);
   }
   gz_file(const gz_file&) = delete;
   gz_file& operator=(const gz_file&) = delete;
   ~gz_file() { gzclose(file_); }
+
+  /// Its bytes on disk.
+  std::uint64_t size() const { return size_; }
 
   /// Reads up to `count` bytes (below 2^31) to `to`; returns fewer only at the end of the file. Throws kiln::io_error
   /// where the compressed stream is damaged or cut off.
@@ -63,6 +80,7 @@ class gz_file {
  private:
   std::filesystem::path path_;
   gzFile file_ = nullptr;
+  std::uint64_t size_ = 0;
 };
 
 /// The name of an IDX element type; "an unknown type" for a byte that the format does not define.
@@ -85,9 +103,14 @@ inline const char* idx_type_name(std::uint8_t type) {
   }
 }
 
+/// What read_idx reads at most: MNIST's largest relative, EMNIST, has 640 MB of images.
+inline constexpr std::size_t most_idx_bytes = std::size_t{1} << 30;
+
 /// Reads the IDX file at `path`, which must hold unsigned bytes and have `rank` axes. Throws kiln::io_error if the file
-/// is missing, cut off, damaged, of another type or rank, too large for memory, or longer than its header says.
-inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank) {
+/// is missing, no plain file, cut off, damaged, of another type or rank, or longer than its header says; and, before it
+/// reads them, for more than `most_bytes` elements, more than the file can hold, or than there is memory for.
+inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank,
+                          std::size_t most_bytes = most_idx_bytes) {
   gz_file file(path);
   const auto fail = [&path](const auto&... parts) {
     throw kiln::io_error(kiln::message("read_idx: ", path, parts...));
@@ -121,11 +144,22 @@ inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank) {
     total *= size;
   }
 
-  // Grows with what really arrives, so a damaged header cannot ask for terabytes.
+  if (total > most_bytes)
+    fail(" announces ", total, " bytes, more than the ", most_bytes, " that are read; the header is damaged, or the ",
+         "file holds something else");
+  // A bit of deflate stands for 129 bytes at most.
+  if (total / 1032 > file.size())
+    fail(" announces ", total, " bytes, which a file of ", file.size(), " bytes cannot hold; it is damaged or cut off");
+  // Grows with what really arrives.
   constexpr std::size_t block = std::size_t{1} << 20;
   while (array.bytes.size() < total) {
     const std::size_t before = array.bytes.size(), want = std::min(block, total - before);
-    array.bytes.resize(before + want);
+    try {
+      if (before == array.bytes.capacity()) array.bytes.reserve(std::min(total, 2 * before + block));
+      array.bytes.resize(before + want);
+    } catch (const std::bad_alloc&) {
+      fail(" announces ", total, " bytes, and there is no memory for more than ", before, "; close other programs");
+    }
     const std::size_t got = file.read(array.bytes.data() + before, want);
     if (got < want)
       fail(" ends after ", before + got, " of the ", total, " bytes that its header announces; fetch it again");

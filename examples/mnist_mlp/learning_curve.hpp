@@ -4,14 +4,20 @@
 
 #include <kiln/core/error.hpp>
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace mnist {
@@ -31,6 +37,10 @@ inline bool program_exists(const std::string& name) {
 
 /// Writes the points to `file`, one line per epoch under a commented heading. Throws kiln::io_error if it cannot.
 inline void write_curve(const std::vector<curve_point>& points, const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (std::filesystem::is_fifo(std::filesystem::status(file, unknown)))
+    throw kiln::io_error(kiln::message("write_curve: ", file, " is a pipe, which might wait for ever; name another ",
+                                       "place with --picture"));
   std::ofstream out(file);
   out << "# epoch train_loss train_accuracy test_accuracy\n";
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -38,6 +48,33 @@ inline void write_curve(const std::vector<curve_point>& points, const std::files
         << '\n';
   if (!out.flush())
     throw kiln::io_error(kiln::message("write_curve: cannot write ", file, "; name another place with --picture"));
+}
+
+/// Runs gnuplot over `script` with `picture`, an open file, as its output; true if it said that it worked. Neither a
+/// shell nor gnuplot sees a file's name: both would take some of them for commands ('|touch x', '<cmd', a line's end).
+inline bool run_gnuplot(const std::string& script, int picture) {
+  std::FILE* const input = std::tmpfile();
+  if (input == nullptr) return false;
+  bool good = std::fwrite(script.data(), 1, script.size(), input) == script.size() && std::fflush(input) == 0 &&
+              lseek(fileno(input), 0, SEEK_SET) == 0;
+  posix_spawn_file_actions_t streams;
+  if (good && posix_spawn_file_actions_init(&streams) == 0) {
+    char name[] = "gnuplot";
+    char* const arguments[] = {name, nullptr};
+    pid_t child = 0;
+    int status = -1;
+    good = posix_spawn_file_actions_adddup2(&streams, fileno(input), STDIN_FILENO) == 0 &&
+           posix_spawn_file_actions_adddup2(&streams, picture, STDOUT_FILENO) == 0 &&
+           posix_spawn_file_actions_addopen(&streams, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
+           posix_spawnp(&child, name, &streams, nullptr, arguments, environ) == 0;
+    posix_spawn_file_actions_destroy(&streams);
+    while (good && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  } else {
+    good = false;
+  }
+  std::fclose(input);
+  return good;
 }
 
 /// Writes the points beside `picture` (same name, ending .dat) and the picture itself (PNG). Returns a sentence that
@@ -52,24 +89,26 @@ inline std::string draw_curve(const std::vector<curve_point>& points, const std:
   const std::string wrote = kiln::message("learning curve: ", table.string());
   if (!program_exists("gnuplot")) return wrote + " (no picture: gnuplot is not installed)";
 
-  const auto quoted = [](const std::string& text) {  // gnuplot doubles a quote inside single quotes
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
-    return out + "'";
-  };
-  const std::string script = kiln::message(
-      "set terminal pngcairo size 800,500\nset output ", quoted(picture.string()),
-      "\nset xlabel 'epoch'\nset ylabel 'loss'\nset y2label 'accuracy'\nset ytics nomirror\nset y2tics\nset yrange "
-      "[0:*]\n",
-      "set xtics 1\nset grid\nset key center right\nset xrange [0.8:", static_cast<double>(points.size()) + 0.2, "]\n",
-      points.size() > 20 ? "set xtics autofreq\n" : "", "plot ", quoted(table.string()),
-      " using 1:2 with linespoints title 'training loss',", " '' using 1:3 axes x1y2 with linespoints title ",
-      "'training accuracy', '' using 1:4 axes x1y2 with linespoints title 'test accuracy'\n");
-  // The script goes in by pipe, so no file name ever passes through a shell.
-  std::FILE* gnuplot = popen("gnuplot 2>/dev/null", "w");
-  const bool sent = gnuplot != nullptr && std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
-  const bool ran = gnuplot != nullptr && pclose(gnuplot) == 0;
-  if (!sent || !ran) return wrote + " (no picture: gnuplot could not write " + picture.string() + ")";
+  std::ostringstream script;
+  script << "$points << end_of_points\n";
+  for (std::size_t i = 0; i < points.size(); ++i)
+    script << i + 1 << ' ' << points[i].train_loss << ' ' << points[i].train_accuracy << ' ' << points[i].test_accuracy
+           << '\n';
+  script
+      << "end_of_points\nset terminal pngcairo size 800,500\n"
+         "set xlabel 'epoch'\nset ylabel 'loss'\nset y2label 'accuracy'\nset ytics nomirror\nset y2tics\n"
+         "set yrange [0:*]\nset xtics 1\nset grid\nset key center right\nset xrange [0.8:"
+      << static_cast<double>(points.size()) + 0.2 << "]\n"
+      << (points.size() > 20 ? "set xtics autofreq\n" : "")
+      << "plot $points using 1:2 with linespoints title 'training loss', $points using 1:3 axes x1y2 with linespoints "
+         "title 'training accuracy', $points using 1:4 axes x1y2 with linespoints title 'test accuracy'\n";
+
+  // Without waiting, in case the name is that of a pipe.
+  const int file = open(picture.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+  if (file < 0) return wrote + " (no picture: cannot write " + picture.string() + ": " + std::strerror(errno) + ")";
+  const bool ran = run_gnuplot(script.str(), file);
+  close(file);
+  if (!ran) return wrote + " (no picture: gnuplot could not draw " + picture.string() + ")";
   return wrote + ", " + picture.string();
 }
 

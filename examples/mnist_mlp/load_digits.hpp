@@ -12,8 +12,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace mnist {
+
+/// What is at `path`. Throws kiln::io_error where the system does not say.
+inline std::filesystem::file_type type_at(const std::filesystem::path& path) {
+  std::error_code failed;
+  const std::filesystem::file_type type = std::filesystem::status(path, failed).type();
+  if (type == std::filesystem::file_type::none)
+    throw kiln::io_error(kiln::message("load_digits: cannot look at ", path, ": ", failed.message(),
+                                       "; check that you may read its directory"));
+  return type;
+}
 
 /// The file of `prefix` ("train" or "t10k") and `part` ("images-idx3" or "labels-idx1") in `directory`, under either of
 /// the two spellings in use (`images-idx3-ubyte`, `images.idx3-ubyte`), plain or with .gz.
@@ -23,7 +34,8 @@ inline std::optional<std::filesystem::path> find_digit_file(const std::filesyste
   dotted[dotted.rfind("-idx")] = '.';
   for (const std::string& name : {dashed, dotted})
     for (const char* ending : {"", ".gz"})
-      if (std::filesystem::exists(directory / (name + ending))) return directory / (name + ending);
+      if (type_at(directory / (name + ending)) != std::filesystem::file_type::not_found)
+        return directory / (name + ending);
   return std::nullopt;
 }
 
@@ -64,7 +76,7 @@ inline std::optional<digit_set> find_digits(const std::filesystem::path& directo
 /// Throws kiln::io_error if the directory or the files are missing or damaged.
 inline digit_data load_digits(const std::filesystem::path& directory) {
   constexpr const char* way_out = "; without --data the program draws digits itself";
-  if (!std::filesystem::is_directory(directory))
+  if (type_at(directory) != std::filesystem::file_type::directory)
     throw kiln::io_error(kiln::message("load_digits: there is no directory ", directory, way_out));
   std::optional<digit_set> train = find_digits(directory, "train"), test = find_digits(directory, "t10k");
   if (!train && !test)

@@ -3,7 +3,12 @@
 #include "../../examples/mnist_mlp/idx.hpp"
 #include "idx_files.hpp"
 
+#include <support/child.hpp>
+
 #include <doctest/doctest.h>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -129,6 +134,45 @@ TEST_CASE("read_idx: sizes whose product overflows are an error before any memor
   const std::string head{'\0', '\0', '\x08', '\x03'};
   const std::uint32_t most = 0xFFFFFFFFU;
   CHECK(has(error_of(dir.write("vast", head + be32(most) + be32(most) + be32(most)), 3), "overflows at axis 1"));
-  // Fits a 64-bit size, yet no machine holds it: must end at the missing data, not in an allocation.
-  CHECK(has(error_of(dir.write("large", head + be32(most) + be32(28) + be32(28) + "abc"), 3), "ends after 3 of the"));
+  // Fits a 64-bit size, yet no machine holds it.
+  CHECK(has(error_of(dir.write("large", head + be32(most) + be32(28) + be32(28) + "abc"), 3),
+            "announces 3367254359280 bytes, more than the 1073741824 that are read"));
+  CHECK(has(error_of(dir.write("larger", head + be32(100) + be32(280) + be32(280) + "abc"), 3),
+            "announces 7840000 bytes, which a file of 19 bytes cannot hold"));
+  CHECK(has(error_of(dir.write("short", head + be32(1) + be32(28) + be32(28) + "abc"), 3), "ends after 3 of the 784"));
+}
+
+TEST_CASE("read_idx: a small file that inflates to more than is read is an error before any of it is read") {
+  const scratch_directory dir;
+  const std::string head{'\0', '\0', '\x08', '\x01'};
+  const auto path = dir.write_gz("bomb.gz", head + be32(3u << 30) + std::string(std::size_t{8} << 20, '\0'));
+  REQUIRE(std::filesystem::file_size(path) < 10000);
+  CHECK(has(error_of(path, 1), "more than the 1073741824 that are read"));
+  // What announces less than it inflates to is read no further than that.
+  CHECK(has(error_of(dir.write_gz("long.gz", head + be32(5) + std::string(std::size_t{8} << 20, '\0')), 1),
+            "goes on after the 5 bytes"));
+  CHECK_THROWS_AS(read_idx(dir.write("five", idx_bytes({5}, {1, 2, 3, 4, 5})), 1, 4), kiln::io_error);
+  CHECK(read_idx(dir.write("five", idx_bytes({5}, {1, 2, 3, 4, 5})), 1, 5).bytes.size() == 5);
+}
+
+TEST_CASE("read_idx: memory that is not there is an io_error") {
+#if defined(__SANITIZE_ADDRESS__)
+  return;  // it has more addresses than the limit below from the start
+#endif
+  const scratch_directory dir;
+  const std::size_t size = std::size_t{512} << 20;
+  const auto path = dir.write("vast", idx_bytes({static_cast<std::uint32_t>(size)}, {}));
+  std::filesystem::resize_file(path, size + 8);  // a hole
+  CHECK(kiln::support::run_in_child([&] {
+          const rlimit most{std::size_t{256} << 20, std::size_t{256} << 20};
+          if (setrlimit(RLIMIT_AS, &most) != 0) return 77;
+          return has(error_of(path, 1), "there is no memory for more than") ? 0 : 1;
+        }) == 0);
+}
+
+TEST_CASE("read_idx: a pipe and a device are errors at once") {
+  const scratch_directory dir;
+  REQUIRE(mkfifo((dir.path() / "pipe").c_str(), 0600) == 0);
+  CHECK(has(error_of(dir.path() / "pipe", 1), "is a pipe or a device"));
+  CHECK(has(error_of("/dev/zero", 1), "is a pipe or a device"));
 }

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <string>
 
@@ -45,8 +47,54 @@ TEST_CASE("draw_curve: without gnuplot it says so and still writes the table") {
   CHECK(std::filesystem::exists(dir.path() / "curve.dat"));
 }
 
+TEST_CASE("draw_curve: no part of a name is a command, neither to a shell nor to gnuplot") {
+  const scratch_directory dir;
+  // A gnuplot that does with files and pipes as the real one does, where that is not installed; it writes down what it
+  // was told.
+  const std::string before = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  std::filesystem::create_directory(dir.path() / "bin");
+  const auto program = dir.write("bin/gnuplot", "#!/bin/sh\ncat > told\nprintf '\\211PNG'\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const auto home = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  const bool has_gnuplot = mnist::program_exists("gnuplot");
+  for (const bool real : {false, true}) {
+    if (real && !has_gnuplot) continue;
+    if (!real) setenv("PATH", ((dir.path() / "bin").string() + ":" + before).c_str(), 1);
+    for (const std::string name : {"|touch PIPED #.png", "<touch PIPED #.png", "a'\nsystem 'touch PIPED' #.png",
+                                   "`touch PIPED`.png", "$(touch PIPED).png", "'.png", "\".png"}) {
+      CAPTURE(name);
+      const std::string said = mnist::draw_curve(points, name);
+      CHECK(said.find("no picture") == std::string::npos);
+      CHECK_FALSE(std::filesystem::exists("PIPED"));
+      CHECK(kiln_tests::slurp(dir.path() / name).substr(0, 4) == "\x89PNG");
+      if (!real) {
+        const std::string told = kiln_tests::slurp(dir.path() / "told");
+        CHECK(told.find("plot $points") != std::string::npos);
+        CHECK(told.find("PIPED") == std::string::npos);
+        CHECK(told.find("set output") == std::string::npos);
+      }
+    }
+    setenv("PATH", before.c_str(), 1);
+  }
+  std::filesystem::current_path(home);
+}
+
+TEST_CASE("draw_curve: a gnuplot that fails and a picture that cannot be opened are said") {
+  const scratch_directory dir;
+  const std::string before = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  std::filesystem::permissions(dir.write("gnuplot", "#!/bin/sh\nexit 1\n"), std::filesystem::perms::owner_all);
+  setenv("PATH", dir.path().c_str(), 1);
+  CHECK(mnist::draw_curve(points, dir.path() / "curve.png").find("gnuplot could not draw") != std::string::npos);
+  REQUIRE(mkfifo((dir.path() / "pipe.png").c_str(), 0600) == 0);
+  CHECK(mnist::draw_curve(points, dir.path() / "pipe.png").find("cannot write") != std::string::npos);
+  setenv("PATH", before.c_str(), 1);
+}
+
 TEST_CASE("draw_curve: a place that cannot be written and a picture named .dat are io_errors") {
   const scratch_directory dir;
   CHECK_THROWS_AS(mnist::draw_curve(points, dir.path() / "absent" / "curve.png"), kiln::io_error);
   CHECK_THROWS_AS(mnist::draw_curve(points, dir.path() / "curve.dat"), kiln::io_error);
+  REQUIRE(mkfifo((dir.path() / "pipe.dat").c_str(), 0600) == 0);
+  CHECK_THROWS_AS(mnist::draw_curve(points, dir.path() / "pipe.png"), kiln::io_error);
 }

@@ -106,3 +106,11 @@ TEST_CASE("load_digits: sets that do not fit together are refused") {
   CHECK(has(error_with(images(6), idx_bytes({6}, {0, 1, 2, 3, 10, 5})), "is 10, expected 0 to 9"));
   CHECK(has(error_with(labels(6), images(6)), "swapped files?"));
 }
+
+TEST_CASE("load_digits: a directory that the system does not look into is an io_error that says so") {
+  const scratch_directory dir;
+  std::filesystem::create_directory_symlink("loop", dir.path() / "loop");
+  CHECK_THROWS_WITH_AS(mnist::load_digits(dir.path() / "loop"), doctest::Contains("cannot look at"), kiln::io_error);
+  std::filesystem::create_symlink("train-images-idx3-ubyte", dir.path() / "train-images-idx3-ubyte");
+  CHECK_THROWS_WITH_AS(mnist::load_digits(dir.path()), doctest::Contains("cannot look at"), kiln::io_error);
+}
