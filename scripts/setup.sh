@@ -36,6 +36,9 @@ probe_of() {
     libcli11-dev) echo /usr/include/CLI/CLI.hpp ;;
     libbenchmark-dev) echo /usr/include/benchmark/benchmark.h ;;
     gnuplot-nox) echo gnuplot ;;
+    doxygen) echo doxygen ;;
+    g++-aarch64-linux-gnu) echo aarch64-linux-gnu-g++ ;;
+    qemu-user) echo qemu-aarch64 ;;
     *) die "scripts/setup.sh: no probe for the package $1" ;;
   esac
 }

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that a mistake is refused with a sentence: tools/compile_fail.py FILE COMPILER FLAG...
+"""Checks that mistakes are refused with sentences: tools/compile_fail.py FILE COMPILER FLAG...
 
-FILE starts with `// expect: sentence`. It is compiled twice, syntax only: as it stands it must build (else any broken
-header would pass for a refusal), with -DEXPECT_ERROR it must fail and print the sentence. Exits 1 with the compiler's
-words when either goes otherwise.
+FILE starts with `// expect: sentence`, one such line for each mistake in it. It is compiled twice, syntax only: as it
+stands it must build (else any broken header would pass for a refusal), with -DEXPECT_ERROR it must fail and print each
+sentence, in 15 lines for each at most, or as many as `// expect in 30 lines: sentence` allows. What clang++ shows under
+its messages (source, carets) and above them (who included whom) is not counted. A line `// with: FLAG...` after them adds
+flags to the second time. Exits 1 with the compiler's words when anything goes otherwise.
 """
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+usual = 15
+expect_line = re.compile(r"// expect(?: in (\d+) lines)?: *(\S.*)")
 
 
 def compiled(file, command):
@@ -17,22 +23,38 @@ def compiled(file, command):
     return result.returncode == 0, result.stdout
 
 
+def expectations(text):
+    """The sentences, the lines allowed for all of them, and the flags of the second time."""
+    sentences, allowed, flags = [], 0, []
+    for line in text.splitlines():
+        if found := expect_line.match(line):
+            sentences.append(found[2].strip())
+            allowed += int(found[1] or usual)
+        else:
+            flags = line.removeprefix("// with:").split() if line.startswith("// with:") else []
+            break
+    return sentences, allowed, flags
+
+
 def check(file, command):
     """None when all is well, else what is not."""
-    first = Path(file).read_text().partition("\n")[0]
-    mark, _, sentence = first.partition("expect:")
-    sentence = sentence.strip()
-    if mark.strip() != "//" or not sentence:
+    sentences, allowed, flags = expectations(Path(file).read_text())
+    if not sentences:
         return f"{file}:1: the first line is not `// expect: sentence`"
     built, words = compiled(file, command)
     if not built:
         return f"{file}: does not build even without the mistake:\n{words}"
-    built, words = compiled(file, [*command, "-DEXPECT_ERROR"])
+    terse = ["-fno-caret-diagnostics"] if "clang" in Path(command[0]).name else []
+    built, words = compiled(file, [*command, *flags, *terse, "-DEXPECT_ERROR"])
     if built:
         return f"{file}: the mistake compiles"
-    if sentence not in words:
-        return f"{file}: refused, but without the sentence `{sentence}`:\n{words}"
-    print(f"refused in {len(words.splitlines())} lines: {sentence}")
+    for sentence in sentences:
+        if sentence not in words:
+            return f"{file}: refused, but without the sentence `{sentence}`:\n{words}"
+    lines = sum(not (terse and line.startswith("In file included from")) for line in words.splitlines())
+    if lines > allowed:
+        return f"{file}: refused in {lines} lines, where {allowed} are allowed:\n{words}"
+    print(f"refused in {lines} lines:", *sentences, sep="\n")
 
 
 if __name__ == "__main__":

@@ -21,8 +21,11 @@ using = re.compile(r"^\s{0,1}using\s+namespace\b")
 
 def check_file(file, name):
     lines = file.read_text().splitlines()
-    # The first line of a file in tests/fail is the sentence that its mistake must be refused with.
-    place = 1 if name.startswith("tests/fail/") else 0
+    # The first lines of a file in tests/fail say what its mistakes must be refused with.
+    place = 0
+    if name.startswith("tests/fail/"):
+        said = (number for number, line in enumerate(lines) if not re.match(r"// (expect|with)\b.*:", line))
+        place = max(next(said, 0), 1)
     if lines[place:place + 1] != [licence]:
         yield f"{name}:{place + 1}: this line is not `{licence}`"
     for number, line in enumerate(lines, 1):
@@ -38,6 +41,10 @@ def check_file(file, name):
         yield f"{name}:1: uses vectors outside the inline namespace KILN_VERSION_ISA: units compiled with other flags clash"
     if name.startswith("include/") and "#pragma once" not in lines:
         yield f"{name}:1: `#pragma once` is missing"
+
+
+    if name.startswith("include/") and name != "include/kiln/core/environment.hpp" and re.search(r"\bgetenv\(", text):
+        yield f"{name}:1: calls getenv; core/environment.hpp is what leaves setuid programs without an environment"
 
 
 def check(project):

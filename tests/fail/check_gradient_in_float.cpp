@@ -1,4 +1,4 @@
-// expect: check_gradient needs a function that returns double: float is too coarse for finite differences
+// expect in 20 lines: check_gradient needs a function that returns double: float is too coarse for finite differences
 // SPDX-License-Identifier: BSL-1.0
 // check_gradient of a function that computes in float.
 #include <kiln/autograd/check_gradient.hpp>

@@ -1,4 +1,4 @@
-// expect: this device needs its own header (kiln/cuda.hpp for Cuda)
+// expect in 30 lines: this device needs its own header (kiln/cuda.hpp for Cuda)
 // SPDX-License-Identifier: BSL-1.0
 // A tensor on a device that nobody has brought.
 #include <kiln/tensor/tensor.hpp>

@@ -1,3 +1,4 @@
+// expect: same_dtype<float, double>
 // expect: the expression has another element type than the tensor it goes to: write cast<T>(...) around it
 // SPDX-License-Identifier: BSL-1.0
 // An expression of float assigned to a tensor of double.

@@ -1,4 +1,4 @@
-// expect: an op of your own must be composite: set `composite = true` and write its value rule with kiln's functions
+// expect: an op of your own must be composite: set `composite = true`
 // SPDX-License-Identifier: BSL-1.0
 // An op of the program's own that the library cannot write out.
 #include <kiln/tensor/tensor.hpp>

