@@ -28,6 +28,10 @@ struct needs_values {
   } first;
   int value;
 };
+template <class F>
+struct holder {
+  F held;
+};
 struct empty {};
 }  // namespace outer
 
@@ -83,4 +87,5 @@ TEST_CASE("members: names of classes") {
   CHECK(nn::detail::short_name<local>() == "local");
   auto f = [] {};
   CHECK(nn::detail::short_name<decltype(f)>() == "Lambda");
+  CHECK(nn::detail::short_name<outer::holder<decltype(f)>>() == "holder");
 }

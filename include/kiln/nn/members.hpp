@@ -95,12 +95,14 @@ constexpr std::string_view name_of_member() {
   return last_name(printed_member<pointer_to_member<decltype(pointer)>{pointer}>());
 }
 
-/// The name of a class without namespaces and template arguments: Linear.
+/// The name of a class without namespaces and template arguments: Linear. A lambda has none: g++ prints
+/// `<lambda()>`, clang++ `(lambda at file:line:column)`.
 template <class T>
 constexpr std::string_view short_name() {
   std::string_view text = printed_type<T>();
   text.remove_prefix(text.find("T = ") + 4);
   text = text.substr(0, text.find_first_of("<;]"));
+  if (text.find("(lambda at ") != text.npos) return "Lambda";
   const std::size_t colon = text.rfind("::");
   if (colon != text.npos) text.remove_prefix(colon + 2);
   return text.empty() ? "Lambda" : text;
