@@ -17,7 +17,7 @@ order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], [
          ["optim"], ["data", "io"], ["dynamic"]]
 rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = "kiln/tensor/eigen.hpp"
-optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
+optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", eigen_exchange, "kiln/nn.hpp",
             "kiln/tensor/turned.hpp")  # outside kiln.hpp
 
