@@ -23,9 +23,9 @@ TEST_CASE("literal: types of atoms") {
                {"1f", -9},   {"1.", -9},          {"1e5", -9},    {"1.5e", -8},      {"0N", -7},
                {"0Nh", -5},  {"0n", -9},          {"0w", -9},     {"0Ne", -8},       {"1b", -1},
                {"0x1f", -4}, {"2020.01.31", -14}, {"10:30", -17}, {"10:30:01", -18}, {"10:30:01.250", -19}};
-  for (auto& [word, type] : cases) {
-    CAPTURE(word);
-    CHECK(literal({word}).type() == type);
+  for (auto& one : cases) {
+    CAPTURE(one.word);
+    CHECK(literal({one.word}).type() == one.type);
   }
 }
 

@@ -69,14 +69,14 @@ TEST_CASE("parse: what is not closed or not understood has a place") {
     const char* text;
     int column;
   } cases[] = {{"(1;2", 4}, {"f[1", 3}, {"1)", 1}, {"\"abc", 4}, {"1+1x", 2}};
-  for (auto& [text, column] : cases) {
-    CAPTURE(text);
+  for (auto& one : cases) {
+    CAPTURE(one.text);
     try {
-      parse(text);
+      parse(one.text);
       FAIL_CHECK("parsed");
     } catch (const q_error& error) {
-      CHECK(error.column == column);
-      CHECK(error.source == text);
+      CHECK(error.column == one.column);
+      CHECK(error.source == one.text);
     }
   }
 }
