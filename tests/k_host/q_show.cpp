@@ -211,9 +211,11 @@ texts column_texts(const value& list) {
   }
   result.resize(static_cast<std::size_t>(n));
   for (integer c = 0; c < item(list, 0)->count; ++c) {
-    values cells;
-    for (integer i = 0; i < n; ++i) cells.push_back(item(item(list, i), c));
-    const texts column = column_texts(list_of(cells));
+    texts column;
+    for (integer i = 0; i < n; ++i) {
+      const value row = item(list, i);
+      column.push_back(row.type() == k::mixed_type ? one_line(item(row, c)) : plain_text(item(row, c)));
+    }
     for (std::size_t i = 0; i < column.size(); ++i) {
       result[i] += (c ? " " : "") + padded(column[i], width_of(column));
     }

@@ -271,3 +271,84 @@ q)\ts:3 til 1000
 0 8192
 / shown
 q)\t til 1000
+q)(k+1)!.5*1+(k:til 3)%2
+1| 0.5
+2| 0.75
+3| 1
+q)./[(2 3)#0N;(0 0;1 2);:;5 6]
+5  0N 0N
+0N 0N 6
+q)d:`a`b!(1 2;3 4)
+q)@[;`a;"j"$]@[d;`b;"e"$]
+a| 1 2
+b| 3 4
+q)type each @[;`a;"j"$]@[d;`b;"e"$]
+a| 7
+b| 8
+q)x:til 10
+q)x@:2 3
+q)x
+2 3
+q)spiral:{x:til[x]%x-1; flip x*/:(sin;cos)@\:z+sum 4*(x;y)}
+q)count each(spiral[5]'[til 2;2 5#.1])
+5 5
+q)first spiral[5;1;5#.1]
+0 0f
+q)10 xbar 7 12 25
+0 10 20
+q)select[1;>n] from t
+s n r
+-------
+a 3 3.5
+q)select[1;>total] total:sum n by s from t
+s| total
+-| -----
+a| 4
+q)` vs`:a/b/c.q
+`:a/b`c.q
+q)` sv`:a`b`c.q
+`:a/b/c.q
+q)1_string`:a/b
+"a/b"
+q)"-"sv("ab";"c")
+"ab-c"
+q)" "vs"ab c"
+"ab"
+,"c"
+q).Q.fmt'[4 7;0 2;3 1.256]
+"   3"
+"   1.26"
+q)med 3 1 2 10
+2.5
+q){x?max x}each(1 3 2;5 1 1)
+1 0
+q)(1 5 3;7 2 2)?'5 2
+1 1
+q)type rand 10
+-7h
+q)d:`x`y!(1 2;3 4)
+q){key[x]set'get x}d
+`x`y
+q)x,y
+1 2 3 4
+q)raze(1 2;();3 4)
+1 2 3 4
+q)-1_'("abc";"de")
+"ab"
+,"d"
+q)2#'3 4
+3 3
+4 4
+q)string[12],"%"
+"12%"
+q)-1"Accuracy: ",string[12.5],"%";
+Accuracy: 12.5%
+q)x:(2 3;4 5)
+q)x[0;1]:9
+q)x[;0]:0
+q)x
+0 9
+0 5
+q)`a`b!(1 2 3;`x`y`z)
+a| 1 2 3
+b| x y z
