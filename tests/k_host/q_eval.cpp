@@ -240,6 +240,8 @@ value interpreter::evaluate(const node& tree) {
         }
         return i < parts.size() && parts[i] ? evaluate(*parts[i]) : general_null();
       }
+      case form::block:
+        return evaluate_block(parts, 0);
       case form::when:
         if (truth_of(evaluate(*parts.at(0)))) evaluate_block(parts, 1);
         return general_null();

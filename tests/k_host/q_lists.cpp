@@ -351,8 +351,10 @@ value parted_symbol(const std::string& text) {
   std::vector<std::string> parts;
   if (!text.empty() && text[0] == ':') {
     const std::size_t slash = text.rfind('/');
-    if (slash == std::string::npos) parts = {":.", text.substr(1)};
-    else parts = {text.substr(0, slash), text.substr(slash + 1)};
+    if (slash == std::string::npos)
+      parts = {":.", text.substr(1)};
+    else
+      parts = {text.substr(0, slash), text.substr(slash + 1)};
     return symbols_of(parts);
   }
   for (std::size_t from = 0;;) {

@@ -260,6 +260,12 @@ class parser {
     const char c = here();
     if (c == '(') return {parenthesis(), false};
     if (c == '{') return {lambda(), false};
+    if (c == '[') {
+      ++place_;
+      branch made = make(form::block, start);
+      made->parts = statements(']');
+      return {std::move(made), false};
+    }
     if (c == '"') return {constant(string_literal(), start), false};
     if (c == '`') return {constant(symbol_literal(), start), false};
     if (starts_number(after_noun)) return {constant(number_literal(), start), false};

@@ -26,6 +26,7 @@ enum class form {
   derive,    // parts[0] with the iterator text
   query,     // text (select, exec, update, delete) from parts[0] by groups, where conditions
   table,     // ([groups] columns)
+  block,     // [a;b;c], its last value
   give,      // :x, return
   signal     // 'x
 };

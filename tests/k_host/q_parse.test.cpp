@@ -13,8 +13,8 @@ namespace {
 /// A tree in brackets: f(a b), with _ for a gap.
 std::string written(const branch& tree) {
   if (!tree) return "_";
-  static const char* const kinds[] = {"#",  "",      "list", "",      "set",   "lambda", "cond",  "if",
-                                      "do", "while", "",     "query", "table", "return", "signal"};
+  static const char* const kinds[] = {"#",  "",      "list", "",      "set",   "lambda", "cond",   "if",
+                                      "do", "while", "",     "query", "table", "block",  "return", "signal"};
   std::string text = tree->text.empty() ? kinds[static_cast<int>(tree->kind)] : tree->text;
   if (tree->kind == form::lambda) text = "lambda" + std::to_string(tree->parameters.size());
   if (tree->kind == form::assign) text += ":";
@@ -59,6 +59,7 @@ TEST_CASE("parse: statements, assignment, comments") {
   CHECK(written("{[a]a}") == "lambda1(a)");
   CHECK(written("$[a;b;c]") == "cond(a b c)");
   CHECK(written("if[a;b]") == "if(a b)");
+  CHECK(written("f(a;[])") == "(f list(a block(_)))");
   CHECK(parse("select n:count i,sum[b]%2 from t where b>1,c")[0]->columns.size() == 2);
   CHECK(parse("select n:count i,sum[b]%2 from t where b>1,c")[0]->parts.size() == 3);
   CHECK(parse("  {x;y}")[0]->column == 2);

@@ -188,9 +188,8 @@ void add_system() {
   add_verb("prior", nullptr, by_name<3>);
   add_verb("set", nullptr, assigned);
   add_verb("get", got);
-  add_verb(".Q.fmt2", nullptr, [](const value& shape, const value& x) {
-    return formatted(item(shape, 0), item(shape, 1), x);
-  });
+  add_verb(".Q.fmt2", nullptr,
+           [](const value& shape, const value& x) { return formatted(item(shape, 0), item(shape, 1), x); });
   add_verb("value", value_of_text);
   add_verb("key", keys_of_any);
   add_verb("show", shown);
