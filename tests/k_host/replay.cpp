@@ -30,7 +30,10 @@ int main(int count, char** arguments) {
     }
     for (; next < count; ++next) {
       const k_host::replayed result = k_host::replay(k_host::text_of_file(arguments[next]), library, has);
-      for (auto& mismatch : result.mismatches) std::cout << arguments[next] << ", " << described(mismatch) << "\n";
+      std::size_t said = 0;
+      for (auto& mismatch : result.mismatches) {
+        if (said++ < 10) std::cout << arguments[next] << ", " << k_host::described(mismatch) << "\n";
+      }
       std::cout << arguments[next] << ": " << result.inputs << " inputs, " << result.mismatches.size()
                 << " not as expected, " << result.left_out << " left out\n";
       wrong += static_cast<int>(result.mismatches.size());
