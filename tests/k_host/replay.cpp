@@ -26,7 +26,8 @@ int main(int count, char** arguments) {
     if (console) {
       k_host::interpreter q;
       q.library = library;
-      for (std::string line; std::getline(std::cin, line);) std::cout << "q)" << line << "\n" << q.console(line);
+      for (std::string line; std::getline(std::cin, line);)
+        std::cout << "q)" << line << "\n" << q.console(line) << std::flush;
     }
     for (; next < count; ++next) {
       const k_host::replayed result = k_host::replay(k_host::text_of_file(arguments[next]), library, has);
