@@ -179,8 +179,8 @@ class transformed_tensor {
     if (indices.size() > static_cast<std::size_t>(dim())) throw index_error(too_many_indices(indices.size(), shape()));
     Self part = self();
     std::int64_t axis = 0;
-    for (const axis_index& i : indices)
-      part = i.is_range ? part.slice(axis++, i.range.begin, i.range.end, i.range.step) : part.select(axis, i.range.begin);
+    for (const auto& [range, is_range] : indices)
+      part = is_range ? part.slice(axis++, range.begin, range.end, range.step) : part.select(axis, range.begin);
     return part;
   }
   /// Not possible: how many elements a mask takes is known of no member of a batch.
