@@ -137,6 +137,17 @@ TEST_CASE("another number makes no other program, and no other tape of the same 
   CHECK(statistics().programs == 1);
 }
 
+TEST_CASE("what several tapes read is computed twice at most") {
+  const tensor x = made({2}, {1, 2});
+  tensor y = x;
+  for (int i = 0; i < 10; ++i) y = call("sin", {y});
+  reset_statistics();
+  for (int i = 0; i < 10; ++i) values(mul(y, scalar(i)));
+  CHECK(!y.is_lazy());
+  CHECK(evaluations() == 11);
+  CHECK(statistics().instructions == (1 + 10 + 2) + (1 + 10) + 9 * 3);
+}
+
 TEST_CASE("not lazy: each call is evaluated at once") {
   const tensor x = made({2}, {1, 2});
   reset_statistics();
