@@ -18,9 +18,11 @@ namespace kiln::detail {
 
 class tape_program {
  public:
-  /// Of a tape with leaves in slots [0, slots), whose composite ops are written out. Throws graph_error if a result
-  /// needs more leaves than one kernel takes.
-  tape_program(const program& tape, int slots, std::vector<delivered_result> results);
+  /// Of a tape with leaves in slots [0, slots), whose composite ops are written out. `as_written` is the same with
+  /// those composite ops that have a derivative rule of their own, which gradients then follow. Throws graph_error if a
+  /// result needs more leaves than one kernel takes.
+  tape_program(const program& tape, int slots, std::vector<delivered_result> results,
+               const program* as_written = nullptr);
 
   const program& tape() const { return tape_; }
   int slots() const { return slots_; }
@@ -52,6 +54,7 @@ class tape_program {
   void add_element_results(std::vector<int> results);
 
   program tape_;
+  std::unique_ptr<const program> as_written_;  // null: as tape_
   int slots_;
   std::vector<delivered_result> results_;
   std::vector<int> leaf_of_;  // per slot: its instruction, or -1

@@ -37,8 +37,13 @@ KILN_INLINE bool is_reduction(const instruction& now) {
   return op && op->reduces;
 }
 
-KILN_INLINE tape_program::tape_program(const program& tape, int slots, std::vector<delivered_result> results)
-    : tape_(tape), slots_(slots), results_(std::move(results)), leaf_of_(static_cast<std::size_t>(slots), -1) {
+KILN_INLINE tape_program::tape_program(const program& tape, int slots, std::vector<delivered_result> results,
+                                       const program* as_written)
+    : tape_(tape),
+      as_written_(as_written ? std::make_unique<const program>(*as_written) : nullptr),
+      slots_(slots),
+      results_(std::move(results)),
+      leaf_of_(static_cast<std::size_t>(slots), -1) {
   std::vector<int> elements;
   for (int i = 0; i < tape_.size(); ++i)
     if (tape_[i].code == opcode::leaf) leaf_of_[static_cast<std::size_t>(tape_[i].slot)] = i;
@@ -206,7 +211,7 @@ KILN_INLINE std::shared_ptr<const tape_program> tape_program::gradient(const std
   std::vector<delivered_result> from = results_, to;
   for (std::size_t r = 0; r < from.size(); ++r) from[r].arrives = arrives[r], from[r].read_back = false;
   program all;
-  kiln::gradient(tape_, all, op_rules_table, slots_, from.data());
+  kiln::gradient(as_written_ ? *as_written_ : tape_, all, op_rules_table, slots_, from.data());
   for (int s = 0; s < slots_; ++s) {
     const int leaf = leaf_of_[static_cast<std::size_t>(s)];
     if (leaf < 0 || !wanted[static_cast<std::size_t>(s)]) {

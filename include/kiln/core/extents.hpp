@@ -7,7 +7,7 @@
 namespace kiln {
 
 /// Rank and sizes are known at run time; the usual case.
-struct dynamic {};
+struct dynamic_extents {};
 
 /// All sizes are known at compile time: `extents<64, 784>`.
 template <std::int64_t... Sizes>

@@ -85,7 +85,7 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
   const dims sizes = shape_of(e);
   const bool recorded = check_in_place(facts_of<E>, c.view(), sizes, *target);
   if (!may_overwrite(facts_of<E>, c.view(), *target)) {
-    using T = Tensor<typename E::value_type, typename E::device_type, dynamic>;
+    using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
     return overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, recorded);
   }
   // No reductions, no products.

@@ -170,7 +170,7 @@ struct row_split {
  private:
   template <class X>
   static auto evaluated(const X& x) {
-    return Tensor<typename X::value_type, typename X::device_type, dynamic>(x);
+    return Tensor<typename X::value_type, typename X::device_type, dynamic_extents>(x);
   }
   // Whether one kernel can do it turns out when it is evaluated, and mostly it can: what stands apart is rare.
   template <class X>
@@ -181,7 +181,7 @@ struct row_split {
   static auto part(const row_node<Op, A>& x) {
     const auto all = apart(x);
     using E = decltype(apart(x));
-    using T = Tensor<typename E::value_type, typename E::device_type, dynamic>;
+    using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
     if constexpr (requires { typename E::device_type::below; })
       return T(all);  // within a transform
     else

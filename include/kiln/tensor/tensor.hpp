@@ -78,9 +78,9 @@ struct dtype_in_place {
 };
 }  // namespace detail
 
-template <Element T, class Device = Cpu, class Extents = dynamic>
+template <Element T, class Device = Cpu, class Extents = dynamic_extents>
 class Tensor : public common_methods<Tensor<T, Device, Extents>> {
-  static_assert(std::same_as<Extents, dynamic>,
+  static_assert(std::same_as<Extents, dynamic_extents>,
                 "kiln: only dynamic extents work in this version: leave the third parameter out");
   static_assert(detail::HasExecutor<Device>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
   static constexpr bool on_host = detail::executor<Device>::on_host;

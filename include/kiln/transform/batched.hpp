@@ -14,7 +14,8 @@
 namespace kiln {
 
 template <Element T, class Device>
-class Tensor<T, batched<Device>, dynamic> : public detail::transformed_tensor<Tensor<T, batched<Device>, dynamic>> {
+class Tensor<T, batched<Device>, dynamic_extents>
+    : public detail::transformed_tensor<Tensor<T, batched<Device>, dynamic_extents>> {
  public:
   using operand = void;
   using leaf = void;
@@ -79,7 +80,7 @@ struct batch_walk {
     return x;
   }
   template <class T>
-  auto of(const Tensor<T, batched<Device>, dynamic>& x, int rank) {
+  auto of(const Tensor<T, batched<Device>, dynamic_extents>& x, int rank) {
     transform = same_transform(transform, x.transform());
     return operand(with_rank(x.all(), rank));
   }
@@ -169,7 +170,7 @@ struct batch_walk {
 template <Element T, class Device>
 template <Expression E>
   requires(!Leaf<E>)
-Tensor<T, batched<Device>, dynamic>::Tensor(const E& e) {
+Tensor<T, batched<Device>, dynamic_extents>::Tensor(const E& e) {
   static_assert(
       std::same_as<typename E::value_type, T>,
       "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
@@ -204,8 +205,8 @@ struct lift<batched<Device>> {
 };
 
 template <Element T, class Device>
-struct transformed_views<Tensor<T, batched<Device>, dynamic>> {
-  using X = Tensor<T, batched<Device>, dynamic>;
+struct transformed_views<Tensor<T, batched<Device>, dynamic_extents>> {
+  using X = Tensor<T, batched<Device>, dynamic_extents>;
   template <class Change>
   static X through(const X& x, const Change& change) {
     return {view_through(x.all(), [&](const layout& l) { return after_batch(l, change); }), x.transform()};

@@ -15,7 +15,8 @@
 namespace kiln {
 
 template <Element T, class Device>
-class Tensor<T, dual<Device>, dynamic> : public detail::transformed_tensor<Tensor<T, dual<Device>, dynamic>> {
+class Tensor<T, dual<Device>, dynamic_extents>
+    : public detail::transformed_tensor<Tensor<T, dual<Device>, dynamic_extents>> {
  public:
   using operand = void;
   using leaf = void;
@@ -68,11 +69,11 @@ Tensor<T, Device> zeros_of(const Tensor<T, Device>& x) {
   return Tensor<T, Device>(functions_of<Device>.zeros(dtype_of<T>, x.sizes(), *x.state()->memory));
 }
 template <Element T, class Device>
-Tensor<T, batched<Device>> zeros_of(const Tensor<T, batched<Device>, dynamic>& x) {
+Tensor<T, batched<Device>> zeros_of(const Tensor<T, batched<Device>, dynamic_extents>& x) {
   return {zeros_of(x.all()), x.transform()};
 }
 template <Element T, class Device>
-Tensor<T, dual<Device>> zeros_of(const Tensor<T, dual<Device>, dynamic>& x) {
+Tensor<T, dual<Device>> zeros_of(const Tensor<T, dual<Device>, dynamic_extents>& x) {
   return {zeros_of(x.value()), zeros_of(x.value()), x.transform()};
 }
 
@@ -89,7 +90,7 @@ struct dual_walk {
     return x;
   }
   template <class T>
-  auto value(const Tensor<T, dual<Device>, dynamic>& x) {
+  auto value(const Tensor<T, dual<Device>, dynamic_extents>& x) {
     transform = same_transform(transform, x.transform());
     return operand(x.value());
   }
@@ -119,7 +120,7 @@ struct dual_walk {
   }
   template <class T>
     requires(is_floating(dtype_of<T>))
-  auto tangent(const Tensor<T, dual<Device>, dynamic>& x) { return x.tangent(); }
+  auto tangent(const Tensor<T, dual<Device>, dynamic_extents>& x) { return x.tangent(); }
   template <class Op, class... X>
   auto tangent(const node<Op, X...>& x) {
     return rebuilt(x, [this](const auto& part) { return this->tangent(part); });
@@ -200,7 +201,7 @@ bool fits_one_kernel(const E& e) {
 template <Element T, class Device>
 template <Expression E>
   requires(!Leaf<E>)
-Tensor<T, dual<Device>, dynamic>::Tensor(const E& e) {
+Tensor<T, dual<Device>, dynamic_extents>::Tensor(const E& e) {
   static_assert(
       std::same_as<typename E::value_type, T>,
       "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
@@ -230,7 +231,7 @@ Tensor<T, dual<Device>, dynamic>::Tensor(const E& e) {
   }
 }
 template <Element T, class Device>
-auto Tensor<T, dual<Device>, dynamic>::detach() const -> Tensor {
+auto Tensor<T, dual<Device>, dynamic_extents>::detach() const -> Tensor {
   if constexpr (moves)
     return {value_.detach(), detail::zeros_of(value_), transform_};
   else
@@ -252,8 +253,8 @@ struct lift<dual<Device>> {
 };
 
 template <Element T, class Device>
-struct transformed_views<Tensor<T, dual<Device>, dynamic>> {
-  using X = Tensor<T, dual<Device>, dynamic>;
+struct transformed_views<Tensor<T, dual<Device>, dynamic_extents>> {
+  using X = Tensor<T, dual<Device>, dynamic_extents>;
   template <class Change>
   static X through(const X& x, const Change& change) {
     if constexpr (X::moves)

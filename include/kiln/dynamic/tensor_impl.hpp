@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of tensor.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <kiln/autograd/backward.hpp>
+#include <kiln/dynamic/evaluate.hpp>
+#include <kiln/dynamic/kernels.hpp>
+#include <kiln/dynamic/pending.hpp>
+#include <kiln/dynamic/tensor.hpp>
+#include <kiln/expr/reductions.hpp>
+#include <kiln/tensor/run.hpp>
+
+namespace kiln::dynamic {
+
+inline tensor tensor::of(ref<tensor_state> state) {
+  if (!state) throw value_error("tensor::of: this Tensor has no value yet: assign one before using it");
+  return tensor(graph::cell_of(std::move(state)));
+}
+
+inline void tensor::check_type(kiln::dtype wanted) const {
+  if (type() != wanted)
+    throw dtype_error(message("as: a tensor of ", name(type()), sizes(), " is not one of ", name(wanted),
+                              ": convert it with to(), or ask for its own type"));
+}
+
+inline tensor tensor::contiguous() const {
+  return state()->contiguous ? *this : clone();
+}
+inline tensor tensor::clone() const {
+  return call("clone", {*this});
+}
+inline tensor tensor::to(kiln::dtype wanted) const {
+  return type() == wanted ? *this : tensor(graph::converted(cell(), wanted));
+}
+
+inline const void* tensor::data() const {
+  const ref<tensor_state>& mine = state();
+  if (mine->contiguous) return mine->data;
+  const no_grad quiet;
+  packed_ = clone().state();
+  return packed_->data;
+}
+inline void tensor::to_host(void* to) const {
+  if (const std::size_t bytes = static_cast<std::size_t>(numel()) * size_of(type())) std::memcpy(to, data(), bytes);
+}
+
+namespace graph {
+inline void check_one_element(const tensor& x) {
+  if (x.numel() != 1)
+    throw shape_error(message("item: a tensor of shape ", x.sizes(), " has ", x.numel(),
+                              " elements, not one: reduce or index it first"));
+}
+}  // namespace graph
+
+inline double tensor::item() const {
+  graph::check_one_element(*this);
+  const void* const at = state()->data;
+  return with_type(type(), [at]<class T>(std::type_identity<T>) -> double {
+    return static_cast<double>(static_cast<compute_t<T>>(*static_cast<const T*>(at)));
+  });
+}
+inline std::int64_t tensor::item_int64() const {
+  graph::check_one_element(*this);
+  if (is_floating(type()))
+    throw dtype_error(message("item_int64: a tensor of ", name(type()), " has fractions: use item()"));
+  const void* const at = state()->data;
+  return with_type(type(), [at]<class T>(std::type_identity<T>) -> std::int64_t {
+    return static_cast<std::int64_t>(static_cast<compute_t<T>>(*static_cast<const T*>(at)));
+  });
+}
+
+// ---- gradients
+
+inline tensor tensor::detach() const {
+  const ref<tensor_state>& mine = state();
+  ref<tensor_state> same = new_state(mine->type, mine->sizes, mine->strides);
+  same->data = mine->data;
+  same->memory = mine->memory;
+  return of(std::move(same));
+}
+inline bool tensor::requires_grad() const {
+  if (cell()->is == graph::form::value) graph::state_of(*cell());
+  return graph::requires_grad(*cell());
+}
+inline bool tensor::is_leaf() const {
+  if (is_lazy()) return !requires_grad();
+  const ref<gradient_record>& history = state()->history;
+  return !history || !history->producer;
+}
+inline tensor& tensor::requires_grad_(bool on) {
+  with_floating_type(type(), "requires_grad_", [&]<class T>(std::type_identity<T>) { as<T>().requires_grad(on); });
+  return *this;
+}
+inline tensor tensor::grad() const {
+  if (is_lazy()) return {};
+  const ref<gradient_record>& history = state()->history;
+  if (!history || !history->gradient) return {};
+  return with_floating_type(type(), "grad", [&]<class T>(std::type_identity<T>) { return tensor(as<T>().grad()); });
+}
+inline void tensor::zero_grad() {
+  if (is_lazy()) return;
+  if (const ref<gradient_record>& history = state()->history) history->gradient = nullptr;
+}
+inline void tensor::backward(const tensor& gradient, bool retain_graph, bool create_graph) const {
+  const ref<tensor_state>& mine = state();
+  if (!is_floating(type()))
+    throw dtype_error(
+        message("backward: a tensor of ", name(type()), sizes(), " has no gradient: only floating types have"));
+  ref<tensor_state> seed;
+  if (gradient.defined()) {
+    if (gradient.type() != type())
+      throw dtype_error(message("backward: the gradient is of ", name(gradient.type()), " and the tensor of ",
+                                name(type()), ": convert it with to()"));
+    seed = create_graph ? gradient.contiguous().state() : gradient.detach().contiguous().state();
+  } else {
+    detail::check_loss(*mine);
+    const no_grad quiet;
+    seed = call("where", {scalar(true), scalar(1.0), detach()}).state();
+  }
+  detail::run_backward(*mine, seed, *graph::adding_kernel(type()),
+                       {.retain_graph = retain_graph, .create_graph = create_graph});
+}
+
+// ---- in place
+
+inline tensor& tensor::assign_(const tensor& values) {
+  const ref<tensor_state> target = state();
+  if (graph::category_of(values.type()) > graph::category_of(type()) && values.cell()->is != graph::form::number)
+    throw dtype_error(message("assign_: a tensor of ", name(type()), " cannot hold values of ", name(values.type()),
+                              ": convert them with to()"));
+  // Overwriting a leaf is the end of its old value, not a step of a computation.
+  const bool leaf = target->history && target->history->leaf;
+  const tensor all = [&] {
+    const detail::recording_scope record(grad_enabled() && !(leaf && !values.requires_grad()));
+    const tensor fitting = values.cell()->is == graph::form::number ? values : values.to(type());
+    return call("where", {scalar(true), fitting, *this}).eval();
+  }();
+  const ref<tensor_state> made = all.state();
+  tensor_state* operand = made.get();
+  const detail::expression_facts facts{.leaves = 1};
+  const bool recorded = detail::check_in_place(facts, {.leaf = &operand}, made->sizes, *target);
+  detail::overwrite_with(graph::copying_kernel(type()), made, *target, recorded);
+  return *this;
+}
+inline tensor& tensor::fill_(double value) {
+  if (is_floating(type())) return assign_(scalar(value));
+  const bool whole = value >= -0x1p63 && value < 0x1p63 && value == std::floor(value);
+  return assign_(whole ? scalar(static_cast<std::int64_t>(value)) : scalar(value));
+}
+
+// ---- calls
+
+inline tensor scalar(double value, dtype type) {
+  if (!is_floating(type))
+    throw dtype_error(message("scalar: ", value, " as ", name(type), ": give an integer for that"));
+  return tensor(graph::number_cell(value, 0, false, type));
+}
+inline tensor scalar(std::int64_t value, dtype type) {
+  if (is_floating(type)) return scalar(static_cast<double>(value), type);
+  with_type(type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>)
+      if (static_cast<std::int64_t>(static_cast<T>(value)) != value)
+        throw value_error(message("scalar: ", value, " is no value of ", name(type), ": use a wider type"));
+  });
+  return tensor(graph::number_cell(0, value, true, type));
+}
+inline tensor scalar(bool value) {
+  return tensor(graph::number_cell(0, value ? 1 : 0, true, dtype::boolean));
+}
+
+inline int arity_of(std::string_view op) {
+  const graph::op_facts* const f = graph::find_op(op);
+  return f && graph::is_pointwise(*f) ? f->rules->arity : 0;
+}
+
+inline tensor call(std::string_view op, std::span<const tensor> operands) {
+  const graph::op_facts* const f = graph::find_op(op);
+  if (!f || !graph::is_pointwise(*f)) graph::unknown_op(op);
+  std::array<graph::cell_ref, 3> cells;
+  if (operands.size() > cells.size())
+    throw value_error(message(op, ": takes ", f->rules->arity, " operands, got ", operands.size()));
+  for (std::size_t i = 0; i < operands.size(); ++i) cells[i] = operands[i].cell();
+  return tensor(graph::pointwise(*f, {cells.data(), operands.size()}));
+}
+
+namespace graph {
+/// A mask of axes and how many elements one row has.
+struct rows_of {
+  std::uint32_t axes = 0;
+  double elements = 1;
+  rows_of(const tensor& x, std::span<const std::int64_t> over, const std::string& where) {
+    axes = (over.empty() ? kiln::axes() : kiln::axes(over)).mask(x.dim(), where.c_str());
+    for (int i = 0; i < x.dim(); ++i)
+      if (axes >> i & 1) elements *= static_cast<double>(x.sizes()[i]);
+  }
+};
+inline tensor as_floating(const tensor& x) {
+  return is_floating(x.type()) ? x : x.to(dtype::float32);
+}
+inline tensor rows_function(std::string_view op, const tensor& x, const rows_of& rows, bool keepdim,
+                            std::array<double, 2> numbers = {}) {
+  return tensor(over_rows(op, x.cell(), rows.axes, keepdim, numbers));
+}
+}  // namespace graph
+
+inline tensor var(const tensor& x, std::span<const std::int64_t> axes, bool keepdim, double correction) {
+  const graph::rows_of rows(x, axes, "var");
+  return call("div", {graph::rows_function("squared_deviation", x, rows, keepdim, {rows.elements, 0}),
+                      scalar(std::max(rows.elements - correction, 0.0))});
+}
+inline tensor stddev(const tensor& x, std::span<const std::int64_t> axes, bool keepdim, double correction) {
+  const graph::rows_of rows(x, axes, "std");
+  return graph::rows_function("standard_deviation", x, rows, keepdim,
+                              {rows.elements, std::max(rows.elements - correction, 0.0)});
+}
+
+inline tensor reduce(std::string_view op, const tensor& x, std::span<const std::int64_t> axes, bool keepdim) {
+  if (op == "var") return var(x, axes, keepdim, 1);
+  if (op == "std") return stddev(x, axes, keepdim, 1);
+  const graph::rows_of rows(x, axes, std::string(op));
+  const auto plain = [&](std::string_view name, const tensor& of) {
+    return graph::rows_function(name, of, rows, keepdim);
+  };
+  if (op == "amax") return plain("max", x);
+  if (op == "amin") return plain("min", x);
+  for (const std::string_view known : {"sum", "prod", "max", "min", "any", "all", "logsumexp"})
+    if (op == known) return plain(known, x);
+  if (op == "mean") return call("div", {plain("sum", graph::as_floating(x)), scalar(rows.elements)});
+  if (op == "norm") return call("root", {plain("sum", call("square", {graph::as_floating(x)}))});
+  if (op == "count_nonzero") return plain("sum", call("ne", {x, scalar(0)}).to(dtype::int64));
+  throw value_error(message("reduce: there is no reduction \"", op,
+                            "\": those are sum, prod, mean, max, min, any, all, var, std, norm, logsumexp, "
+                            "count_nonzero"));
+}
+
+inline tensor softmax(const tensor& x, std::int64_t axis) {
+  return graph::rows_function("softmax", x, {x, {&axis, 1}, "softmax"}, true);
+}
+inline tensor log_softmax(const tensor& x, std::int64_t axis) {
+  return graph::rows_function("log_softmax", x, {x, {&axis, 1}, "log_softmax"}, true);
+}
+inline tensor layer_norm(const tensor& x, std::span<const std::int64_t> axes, double eps) {
+  const graph::rows_of rows(x, axes, "layer_norm");
+  return graph::rows_function("layer_norm", x, rows, true, {rows.elements, eps});
+}
+inline tensor rms_norm(const tensor& x, std::span<const std::int64_t> axes, double eps) {
+  const graph::rows_of rows(x, axes, "rms_norm");
+  return graph::rows_function("rms_norm", x, rows, true, {rows.elements, eps});
+}
+
+inline bool lazy() {
+  return graph::stays_lazy;
+}
+inline bool set_lazy(bool on) {
+  return std::exchange(graph::stays_lazy, on);
+}
+inline evaluation_statistics statistics() {
+  return {graph::counted.evaluations, graph::counted.instructions, graph::counted.programs};
+}
+inline void reset_statistics() {
+  graph::counted = {};
+}
+
+}  // namespace kiln::dynamic
