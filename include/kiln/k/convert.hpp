@@ -12,9 +12,10 @@
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
-#include <kiln/dynamic/creation.hpp>
+#include <kiln/dynamic/tensor.hpp>
 #include <kiln/k/guard.hpp>
 #include <kiln/k/value.hpp>
+#include <kiln/tensor/creation.hpp>
 
 namespace kiln::k {
 
@@ -79,6 +80,21 @@ inline std::optional<dtype> dtype_of_symbol(std::string_view name) {
   for (int i = 0; i < dtype_count; ++i)
     if (symbol_of(static_cast<dtype>(i)) == name) return static_cast<dtype>(i);
   return {};
+}
+
+/// A tensor whose elements `write(void*)` puts into new memory, in row-major order.
+template <class Write>
+tensor written(dtype type, const dims& sizes, Write&& write) {
+  auto state = new_tensor(type, sizes);
+  if (count(sizes) > 0) write(static_cast<void*>(state->data));
+  return tensor::of(std::move(state));
+}
+
+/// A tensor with a copy of elements that lie in row-major order.
+inline tensor copied(dtype type, const dims& sizes, const void* from) {
+  return written(type, sizes, [&](void* to) {
+    std::memcpy(to, from, static_cast<std::size_t>(count(sizes)) * size_of(type));
+  });
 }
 
 namespace detail {
@@ -147,19 +163,17 @@ inline tensor to_tensor(object x) {
   if (x->type < 0) {
     const auto type = dtype_of_type(x->type);
     if (!type) throw bare_error(message("no torch type found for k: ", kind_name(x)));
-    return dynamic::from_host(*type, longs{}, &x->byte);
+    return copied(*type, {}, &x->byte);
   }
   if (is_list(x) && x->type != mixed_type && dtype_of_type(x->type))  // flat: straight from the list
-    return dynamic::from_host(*dtype_of_type(x->type), longs{x->count}, items<char>(x));
+    return copied(*dtype_of_type(x->type), {x->count}, items<char>(x));
   detail::nested_shape shape;
   detail::look_into(x, 0, shape);
   const dtype type = *shape.type == mixed_type ? dtype::float32 : *dtype_of_type(*shape.type);
-  std::size_t count = 1;
-  for (std::int64_t size : shape.sizes) count *= static_cast<std::size_t>(size);
-  std::vector<char> bytes(count * size_of(type));
-  char* place = bytes.data();
-  if (count > 0) detail::copy_leaves(x, place, size_of(type));
-  return dynamic::from_host(type, shape.sizes, bytes.data());
+  return written(type, shape.sizes, [&](void* to) {
+    char* place = static_cast<char*>(to);
+    detail::copy_leaves(x, place, size_of(type));
+  });
 }
 
 /// The value of a tensor: an atom, a simple list, or nested lists; `::` of an undefined one.

@@ -17,7 +17,7 @@
 namespace kiln::k {
 
 /// The classes of objects that handles stand for.
-enum class held_class { tensor, vector, dict, module, loss, optimizer, model };
+enum class held_class { one_tensor, vector, dict, module, loss, optimizer, model };
 
 inline std::string_view name(held_class c) {
   static constexpr std::string_view names[] = {"tensor", "vector", "dict", "module", "loss", "optimizer", "model"};

@@ -33,7 +33,7 @@ inline std::int64_t uses_of(const tensor& t) {
 class held_tensor : public held {
  public:
   explicit held_tensor(tensor t) : value(std::move(t)) {}
-  held_class kind() const override { return held_class::tensor; }
+  held_class kind() const override { return held_class::one_tensor; }
   std::unique_ptr<held> share() const override { return std::make_unique<held_tensor>(value); }
   const void* identity() const override { return value.defined() ? static_cast<const void*>(value.cell().get()) : this; }
   std::int64_t uses() const override { return uses_of(value); }
@@ -72,7 +72,7 @@ struct tensor_list {
 /// A vector, or with names a dict, of tensors.
 class held_list : public held {
  public:
-  held_list(held_class kind, std::shared_ptr<tensor_list> list) : list(std::move(list)), kind_(kind) {}
+  held_list(held_class kind, std::shared_ptr<tensor_list> what) : list(std::move(what)), kind_(kind) {}
   held_class kind() const override { return kind_; }
   std::unique_ptr<held> share() const override { return std::make_unique<held_list>(kind_, list); }
   const void* identity() const override { return list.get(); }

@@ -182,7 +182,7 @@ inline object use(std::string_view, object x, object y) {
     handles().erase(*handle_number(y));
     return make_null();
   }
-  if (what->kind() == held_class::tensor) {
+  if (what->kind() == held_class::one_tensor) {
     handles().replace(*handle_number(x), std::make_unique<held_tensor>(to_tensor(y)));
     return make_null();
   }

@@ -24,9 +24,9 @@ namespace kiln::k::tensors {
 /// A tensor of these sizes whose elements `draw` gives one after the other.
 template <class T, class Draw>
 tensor drawn(const dims& sizes, Draw draw) {
-  std::vector<T> values(static_cast<std::size_t>(checked_count(sizes)));
-  for (T& value : values) value = static_cast<T>(draw());
-  return dynamic::from_host(dtype_of<T>, sizes, values.data());
+  return written(dtype_of<T>, sizes, [&](void* to) {
+    for (T& value : std::span(static_cast<T*>(to), static_cast<std::size_t>(count(sizes)))) value = static_cast<T>(draw());
+  });
 }
 
 /// Uniform numbers in [0, 1) of the session's generator.
@@ -59,7 +59,7 @@ inline tensor randperm(std::int64_t n, dtype type) {
   for (std::int64_t i = 0; i + 1 < n; ++i)
     std::swap(values[static_cast<std::size_t>(i)],
               values[static_cast<std::size_t>(i + session().random.below(n - i))]);
-  return dynamic::from_host(dtype::int64, longs{n}, values.data()).to(type);
+  return copied(dtype::int64, {n}, values.data()).to(type);
 }
 
 /// Sizes from a long, a list of longs, or the tensor in a handle.
@@ -103,7 +103,6 @@ inline tensor by_mode(std::string_view mode, const std::vector<object>& given, s
     count(1, 1);
     if (const auto* like = find_held_as<held_tensor>(given[0]); like && !wanted) type = like->value.type();
     const dims sizes = sizes_from(given[0]);
-    checked_count(sizes);
     if (mode == "rand") return rand(sizes, type);
     if (mode == "randn") return randn(sizes, type);
     return mode == "ones" ? dynamic::ones(sizes, type) : dynamic::zeros(sizes, type);
@@ -169,7 +168,7 @@ inline tensor indexed(const tensor& t, std::int64_t axis, object where) {
   const std::int64_t size = t.size(axis);
   const longs at = positions(where, size);
   if (where->type == -long_type) return dynamic::select(t, axis, at[0]);
-  const tensor index = dynamic::from_host(dtype::int64, longs{static_cast<std::int64_t>(at.size())}, at.data());
+  const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
   return dynamic::index_select(t, axis, index);
 }
 
