@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/dynamic/indexing.hpp>
+#include <kiln/dynamic/shape.hpp>
 #include <kiln/k/arguments.hpp>
 #include <kiln/k/math.hpp>
 #include <kiln/k/registry.hpp>
@@ -118,7 +120,8 @@ inline object arg(std::string_view name, object x) {
   const request asked = read(name, x, 1);
   const auto [values, axis] = one_axis(asked);
   const bool keep = asked.flag(0, false) && !asked.all;
-  return respond(name == "argmax" ? dynamic::argmax(values, axis, keep) : dynamic::argmin(values, axis, keep),
+  const longs over{axis};
+  return respond(name == "argmax" ? dynamic::argmax(values, over, keep) : dynamic::argmin(values, over, keep),
                  asked.handle, asked.out);
 }
 
@@ -139,8 +142,9 @@ inline object extreme(std::string_view name, object x) {
   if (asked.all) return respond(dynamic::reduce(most ? "max" : "min", asked.x), asked.handle, asked.out);
   const auto [values, axis] = one_axis(asked);
   const bool keep = asked.flag(0, false);
-  return respond({dynamic::reduce(most ? "max" : "min", values, {axis}, keep),
-                  most ? dynamic::argmax(values, axis, keep) : dynamic::argmin(values, axis, keep)},
+  const longs over{axis};
+  return respond({dynamic::reduce(most ? "max" : "min", values, over, keep),
+                  most ? dynamic::argmax(values, over, keep) : dynamic::argmin(values, over, keep)},
                  asked.handle);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <kiln/dynamic/creation.hpp>
+#include <kiln/dynamic/indexing.hpp>
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/k/arguments.hpp>
 #include <kiln/k/objects.hpp>
@@ -131,6 +132,9 @@ inline tensor by_mode(std::string_view mode, const std::vector<object>& given, s
     const double step = given.size() > 2 ? number(2) : 1;
     type = wanted.value_or(longs_only ? dtype::int64 : session().default_type);
     if (step == 0 || !std::isfinite((end - start) / step)) throw refuse();
+    if (mode == "arange" && longs_only)
+      return dynamic::arange(given.size() > 1 ? whole(0) : 0, whole(given.size() > 1 ? 1 : 0),
+                             given.size() > 2 ? whole(2) : 1, type);
     if (mode == "arange") return dynamic::arange(start, end, step, type);
     const std::int64_t n = static_cast<std::int64_t>(std::floor((end - start) / step)) + 1;
     if (n < 1) throw refuse();
