@@ -2,4 +2,9 @@
 // Tensors whose type is known while the program runs, all of it. Each of these headers may be included alone.
 #pragma once
 
-#include <kiln/dynamic/tensor.hpp>  // tensor, call, reduce
+#include <kiln/dynamic/creation.hpp>  // from_host, zeros, full, arange, rand
+#include <kiln/dynamic/images.hpp>    // conv2d, poolings, batch_norm, dropout
+#include <kiln/dynamic/indexing.hpp>  // index_select, gather, argmax, one_hot
+#include <kiln/dynamic/products.hpp>  // matmul, linear
+#include <kiln/dynamic/shape.hpp>     // reshape, transpose, cat
+#include <kiln/dynamic/tensor.hpp>    // tensor, call, reduce, softmax

@@ -52,8 +52,13 @@ class tape_node final : public op_node {
     for (std::size_t r = 0; r < outputs; ++r)
       if ((arrives[r] = static_cast<bool>(gradients[r]))) near = gradients[r]->memory.get();
     for (std::size_t s = 0; s < records_.size(); ++s) wanted[s] = wants(static_cast<int>(s));
-    check_saved(*near);
     const auto back = what_->gradient(arrives, wanted);
+    // What the gradient does not read may have been changed.
+    for (std::size_t s = 0; s < values_.size(); ++s) {
+      if (!values_[s].memory || !back->reads(static_cast<int>(s))) continue;
+      values_[s].check();
+      device().check_operand(*values_[s].memory, *near);
+    }
     std::vector<ref<tensor_state>> operands;
     std::vector<dims> sizes;
     for (std::size_t s = 0; s < records_.size(); ++s) {

@@ -121,8 +121,8 @@ inline void tensor::backward(const tensor& gradient, bool retain_graph, bool cre
     seed = create_graph ? gradient.contiguous().state() : gradient.detach().contiguous().state();
   } else {
     detail::check_loss(*mine);
-    const no_grad quiet;
-    seed = call("where", {scalar(true), scalar(1.0), detach()}).state();
+    seed = with_floating_type(type(), "backward",
+                              [&]<class T>(std::type_identity<T>) { return detail::one_like(as<T>()).state(); });
   }
   detail::run_backward(*mine, seed, *graph::adding_kernel(type()),
                        {.retain_graph = retain_graph, .create_graph = create_graph});
@@ -132,7 +132,7 @@ inline void tensor::backward(const tensor& gradient, bool retain_graph, bool cre
 
 inline tensor& tensor::assign_(const tensor& values) {
   const ref<tensor_state> target = state();
-  if (graph::category_of(values.type()) > graph::category_of(type()) && values.cell()->is != graph::form::number)
+  if (graph::category_of(values.type()) > graph::category_of(type()))
     throw dtype_error(message("assign_: a tensor of ", name(type()), " cannot hold values of ", name(values.type()),
                               ": convert them with to()"));
   // Overwriting a leaf is the end of its old value, not a step of a computation.
@@ -150,9 +150,11 @@ inline tensor& tensor::assign_(const tensor& values) {
   return *this;
 }
 inline tensor& tensor::fill_(double value) {
-  if (is_floating(type())) return assign_(scalar(value));
-  const bool whole = value >= -0x1p63 && value < 0x1p63 && value == std::floor(value);
-  return assign_(whole ? scalar(static_cast<std::int64_t>(value)) : scalar(value));
+  if (is_floating(type())) return assign_(scalar(value, dtype::float64));
+  if (!(value >= -0x1p63 && value < 0x1p63 && value == std::floor(value)))
+    throw value_error(message("fill_: ", value, " is no value of ", name(type()), ": convert the tensor with to()"));
+  if (type() == dtype::boolean && (value == 0 || value == 1)) return assign_(scalar(value == 1));
+  return assign_(scalar(static_cast<std::int64_t>(value)));
 }
 
 // ---- calls
