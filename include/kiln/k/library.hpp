@@ -12,8 +12,11 @@
 #include <kiln/k/attributes.hpp>
 #include <kiln/k/autograd.hpp>
 #include <kiln/k/linear_algebra.hpp>
+#include <kiln/k/losses.hpp>
 #include <kiln/k/math.hpp>
+#include <kiln/k/modules.hpp>
 #include <kiln/k/objects.hpp>
+#include <kiln/k/optimizers.hpp>
 #include <kiln/k/reductions.hpp>
 #include <kiln/k/registry.hpp>
 #include <kiln/k/settings.hpp>
@@ -71,6 +74,9 @@ inline const registry& library() {
     offer_reductions(*r);
     offer_linear_algebra(*r);
     offer_autograd(*r);
+    offer_modules(*r);
+    offer_losses(*r);
+    offer_optimizers(*r);
     r->offer("help", help);
     return r;
   }();

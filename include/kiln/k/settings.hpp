@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/core/philox.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/k/arguments.hpp>
 #include <kiln/k/objects.hpp>
@@ -34,7 +35,9 @@ inline object seed(std::string_view name, object x) {
     given.refuse(0, "a device");
   }
   const std::int64_t value = given.long_at(given.size() - 1);
-  session().random.seed(value == null_long ? std::random_device{}() : static_cast<std::uint64_t>(value));
+  const std::uint64_t chosen = value == null_long ? std::random_device{}() : static_cast<std::uint64_t>(value);
+  session().random.seed(chosen);
+  manual_seed(chosen);  // parameters and dropout draw from kiln's own generator
   return make_null();
 }
 

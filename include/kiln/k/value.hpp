@@ -25,12 +25,12 @@ class owned {
   /// One more reference to an object that stays the caller's.
   static owned share(object x) { return owned(r1(x)); }
   owned(owned&& other) noexcept : x_(other.release()) {}
-  owned& operator=(owned&& other) noexcept {
+  /// One more reference to the same object.
+  owned(const owned& other) : x_(other.x_ ? r1(other.x_) : nullptr) {}
+  owned& operator=(owned other) noexcept {
     std::swap(x_, other.x_);
     return *this;
   }
-  owned(const owned&) = delete;
-  owned& operator=(const owned&) = delete;
   ~owned() {
     if (x_) r0(x_);
   }
