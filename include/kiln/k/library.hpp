@@ -14,6 +14,7 @@
 #include <kiln/k/linear_algebra.hpp>
 #include <kiln/k/losses.hpp>
 #include <kiln/k/math.hpp>
+#include <kiln/k/models.hpp>
 #include <kiln/k/modules.hpp>
 #include <kiln/k/objects.hpp>
 #include <kiln/k/optimizers.hpp>
@@ -77,6 +78,7 @@ inline const registry& library() {
     offer_modules(*r);
     offer_losses(*r);
     offer_optimizers(*r);
+    offer_models(*r);
     r->offer("help", help);
     return r;
   }();

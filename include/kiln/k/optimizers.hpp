@@ -183,7 +183,6 @@ class held_optimizer : public held, public defined_object, public parameter_owne
       const auto counters = static_cast<std::int64_t>(group.parameters.values.size());
       all.elements += counters;
       all.bytes += 8 * counters;
-      all.tensors += counters;
     }
     return all;
   }
