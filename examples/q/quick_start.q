@@ -9,12 +9,12 @@ q)grad x
 q)free(x;y;z)
 
 / A linear regression: y is 2 x + 1, found by sgd.
-q)x:flip enlist -1 -0.5 0 0.5 1 1.5e
-q)y:1+2*x
+q)X:flip enlist -1 -0.5 0 0.5 1 1.5e
+q)Y:1+2*X
 q)m:module enlist(`linear;1;1)
 q)l:loss`mse
 q)o:opt(`sgd;m;0.1)
-q)fit:{p:forward(m;x); z:loss(l;p;y); nograd m; backward z; step o; r:tensor z; free(p;z); r}
+q)fit:{[i] p:forward(m;X); e:loss(l;p;Y); nograd m; backward e; step o; r:tensor e; free(p;e); r}
 q)r:fit each til 300
 q)last[r]<1e-5
 1b
@@ -27,7 +27,7 @@ q)free(l;o)
 
 / The same within a model, which keeps data and goes through it in batches.
 q)m:model(m;loss`mse;opt(`sgd;m;0.1))
-q)train(m;x;y)
+q)train(m;X;Y)
 1
 q)run[m]<1e-5
 1b

@@ -94,9 +94,9 @@ TEST_CASE("a handle among the operands decides what a result is") {
   CHECK(k::find_held_as<k::held_tensor>(made.get()));
   CHECK(near(owned(k::respond(value, false)), {1, 2}));
   const owned out = handle();
-  CHECK(k::is_null(owned(k::respond(k::to_tensor(floats({5, 6}).get()), true,
-                                    k::output{k::find_held_as<k::held_tensor>(out.get())}))
-                       .get()));
+  CHECK(k::is_null(
+      owned(k::respond(k::to_tensor(floats({5, 6}).get()), true, k::output{k::find_held_as<k::held_tensor>(out.get())}))
+          .get()));
   CHECK(near(owned(k::to_value(k::find_held_as<k::held_tensor>(out.get())->value)), {5, 6}));
   free(out);
   free(made);

@@ -47,7 +47,8 @@ TEST_CASE("gradients for tensors, modes, flags") {
   CHECK(q("gradflag", x).get()->byte == 0);
   CHECK(q.error_of("backward", list(copy(y), symbol("kept"))) ==
         "backward: unrecognized mode `kept, expected one of free retain create createfree");
-  CHECK(q.error_of("backward", number(1)) == "backward: argument 1 is a long scalar, expected a tensor's handle or a "
-                                             "model");
+  CHECK(q.error_of("backward", number(1)) ==
+        "backward: argument 1 is a long scalar, expected a tensor's handle or a "
+        "model");
   q("free", list(copy(x), copy(y)));
 }

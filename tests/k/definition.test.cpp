@@ -27,14 +27,13 @@ TEST_CASE("a layer is a symbol, or a list that starts with one") {
   CHECK(read(symbol("relu")) == "relu");
   CHECK(read(list(linear(64, 10))) == "linear 64 10");
   CHECK(read(linear(64, 10)) == "linear 64 10");
-  CHECK(read(list(list(symbol("linear"), symbol("fc"), number(64), number(10),
-                       list(symbol("bias"), flag(false))))) == "linear:fc 64 10 bias=0");
+  CHECK(read(list(list(symbol("linear"), symbol("fc"), number(64), number(10), list(symbol("bias"), flag(false))))) ==
+        "linear:fc 64 10 bias=0");
 }
 
 TEST_CASE("a tree has its parent first") {
   const no_leak watch;
-  CHECK(read(list(symbol("sequential"), list(linear(128, 10)), symbol("relu"))) ==
-        "sequential [linear 128 10] [relu]");
+  CHECK(read(list(symbol("sequential"), list(linear(128, 10)), symbol("relu"))) == "sequential [linear 128 10] [relu]");
   CHECK(read(list(symbol("sequential"), list(linear(2, 100)), symbols({"relu"}), list(linear(100, 3)))) ==
         "sequential [linear 2 100] [relu] [linear 100 3]");
   CHECK(read(symbols({"sequential", "relu", "tanh"})) == "sequential [relu] [tanh]");
@@ -67,17 +66,17 @@ TEST_CASE("a table with columns") {
 
 TEST_CASE("options by position get their names") {
   const no_leak watch;
-  const k::definition layer = k::read_definition(
-      list(list(symbol("linear"), number(64), number(10), list(symbol("bias"), flag(false)))).get());
+  const k::definition layer =
+      k::read_definition(list(list(symbol("linear"), number(64), number(10), list(symbol("bias"), flag(false)))).get());
   const auto all = k::options_by_name(layer);
   REQUIRE(all.size() == 3);
   CHECK(all[1].name == "out");
   CHECK(all[2].name == "bias");
-  const k::definition more = k::read_definition(
-      list(list(symbol("linear"), number(1), number(2), flag(true), number(3))).get());
+  const k::definition more =
+      k::read_definition(list(list(symbol("linear"), number(1), number(2), flag(true), number(3))).get());
   CHECK_THROWS_AS(k::options_by_name(more), kiln::value_error);
-  const k::definition twice = k::read_definition(
-      list(list(symbol("linear"), number(1), list(symbol("in"), number(3)))).get());
+  const k::definition twice =
+      k::read_definition(list(list(symbol("linear"), number(1), list(symbol("in"), number(3)))).get());
   CHECK_THROWS_WITH(k::options_by_name(twice), "linear: option `in is given twice");
 }
 

@@ -35,8 +35,7 @@ TEST_CASE("a handle is a general list of one long, and mapped until it is freed"
 
 TEST_CASE("class says what is no handle") {
   const no_leak watch;
-  CHECK(q.error_of("class", number(5)) ==
-        "class: need allocated torch object, e.g. tensor, module, given long scalar");
+  CHECK(q.error_of("class", number(5)) == "class: need allocated torch object, e.g. tensor, module, given long scalar");
   CHECK(q.error_of("class", floats({1})) ==
         "class: need allocated torch object, e.g. tensor, module, given double list");
 }
@@ -44,15 +43,14 @@ TEST_CASE("class says what is no handle") {
 TEST_CASE("free looks at all before it releases any") {
   const no_leak watch;
   const owned a = handle({1}), b = handle({2}), c = handle({3});
-  CHECK(q.error_of("free", list(copy(a), number(7))) ==
-        "free: expecting pytorch object but element[1] is long scalar");
+  CHECK(q.error_of("free", list(copy(a), number(7))) == "free: expecting pytorch object but element[1] is long scalar");
   CHECK(q("mapped", a).get()->byte == 1);
   CHECK(q.error_of("free", symbol("a")) ==
         "free: expecting pytorch object or list/dictionary of objects, given symbol scalar");
   q("free", list(copy(a), copy(a)));
   CHECK(q.error_of("free", list(copy(b), copy(a))) == "free: stale pointer, element[1] of given list");
-  CHECK(q.error_of("free", owned(k::make_dictionary(std::vector<std::string>{"x", "y"},
-                                                    list(copy(b), copy(a)).release()))) ==
+  CHECK(q.error_of("free",
+                   owned(k::make_dictionary(std::vector<std::string>{"x", "y"}, list(copy(b), copy(a)).release()))) ==
         "free: stale pointer, element[`y] of given dictionary");
   CHECK(q("mapped", b).get()->byte == 1);
   CHECK(k::is_null(q("free", owned(k::make_dictionary(std::vector<std::string>{"x"}, list(copy(b)).release()))).get()));

@@ -92,8 +92,7 @@ TEST_CASE("a seed draws the numbers that sessions show") {
   const no_leak watch;
   CHECK(k::is_null(q("seed", number(123)).get()));
   const owned t = q("tensor", list(symbol("rand"), longs({2, 3})));
-  CHECK(near(q("return", t),
-             {0.296111941, 0.516562283, 0.251670718, 0.68855679, 0.0739724636, 0.866521955}, 1e-8));
+  CHECK(near(q("return", t), {0.296111941, 0.516562283, 0.251670718, 0.68855679, 0.0739724636, 0.866521955}, 1e-8));
   CHECK(q("seed", symbol("cpu")).get()->long_integer == 123);
 }
 
@@ -135,8 +134,9 @@ TEST_CASE("a failed call takes nothing") {
 TEST_CASE("a dict has names") {
   const no_leak watch;
   const owned matrix = list(longs({0, 1, 2, 3}), longs({4, 5, 6, 7}), longs({8, 9, 10, 11}));
-  const owned d = q("dict", owned(k::make_dictionary(std::vector<std::string>{"a", "b"},
-                                                     list(booleans("0101"), copy(matrix)).release())));
+  const owned d =
+      q("dict",
+        owned(k::make_dictionary(std::vector<std::string>{"a", "b"}, list(booleans("0101"), copy(matrix)).release())));
   CHECK(name_of(q("class", d)) == "dict");
   CHECK(q("elements", d).get()->long_integer == 16);
   CHECK(q("bytes", d).get()->long_integer == 100);

@@ -136,9 +136,8 @@ class arguments {
     return take<double>([](object x) { return read_number(x); });
   }
   std::optional<std::vector<std::string>> take_symbols() {
-    return take<std::vector<std::string>>([](object x) {
-      return x->type == mixed_type ? std::optional<std::vector<std::string>>() : read_symbols(x);
-    });
+    return take<std::vector<std::string>>(
+        [](object x) { return x->type == mixed_type ? std::optional<std::vector<std::string>>() : read_symbols(x); });
   }
   std::optional<std::vector<option>> take_options() {
     return take<std::vector<option>>([](object x) { return read_options(x); });
@@ -149,7 +148,8 @@ class arguments {
       const auto symbol = read_symbol(x);
       if (!symbol) return {};
       if (const auto found = dtype_of_symbol(*symbol)) return found;
-      throw value_error(message("unrecognized dtype `", *symbol, ", expected one of bool byte char short int long half "
+      throw value_error(message("unrecognized dtype `", *symbol,
+                                ", expected one of bool byte char short int long half "
                                 "float double"));
     });
   }

@@ -55,7 +55,8 @@ inline attribute attribute_of(std::string_view name) {
       {"gradient", [](const tensor& t) { return make_symbol(t.requires_grad() ? "grad" : "nograd"); }},
       {"layout", [](const tensor&) { return make_symbol("strided"); }},
       {"memory", [](const tensor&) { return make_symbol("contiguous"); }},
-      {"stride", [](const tensor& t) {
+      {"stride",
+       [](const tensor& t) {
          longs strides(static_cast<std::size_t>(t.dim()), 1);
          for (std::size_t i = strides.size(); i-- > 1;)
            strides[i - 1] = strides[i] * std::max<std::int64_t>(t.sizes()[static_cast<int>(i)], 1);

@@ -92,9 +92,8 @@ tensor written(dtype type, const dims& sizes, Write&& write) {
 
 /// A tensor with a copy of elements that lie in row-major order.
 inline tensor copied(dtype type, const dims& sizes, const void* from) {
-  return written(type, sizes, [&](void* to) {
-    std::memcpy(to, from, static_cast<std::size_t>(count(sizes)) * size_of(type));
-  });
+  return written(type, sizes,
+                 [&](void* to) { std::memcpy(to, from, static_cast<std::size_t>(count(sizes)) * size_of(type)); });
 }
 
 namespace detail {
@@ -110,7 +109,8 @@ inline void look_into(object x, std::size_t depth, nested_shape& found) {
   if (!is_list(x) || (x->type != mixed_type && !dtype_of_type(x->type)))
     throw bare_error(message("no torch type found for k: ", kind_name(x),
                              depth ? message(", encountered at depth ", depth) : std::string()));
-  if (depth >= max_rank) throw bare_error(message("unable to map array to tensor: more than ", max_rank, " dimensions"));
+  if (depth >= max_rank)
+    throw bare_error(message("unable to map array to tensor: more than ", max_rank, " dimensions"));
   if (found.type) {
     if (depth >= found.sizes.size())
       throw bare_error(message("dimension mismatch at depth ", depth, ", a list where earlier items have none"));

@@ -147,7 +147,8 @@ inline std::shared_ptr<module_body> build(const definition& from) {
     }
   body->module = shape_layer(from.type, body->options);
   if (!body->module.defined())
-    throw value_error(message("unrecognized or not offered module `", from.type, "; kiln has sequential, linear, "
+    throw value_error(message("unrecognized or not offered module `", from.type,
+                              "; kiln has sequential, linear, "
                               "conv2d, batchnorm1d, relu and others, which help lists"));
   return body;
 }
@@ -257,7 +258,8 @@ class held_module : public held,
   void move_to(const tensor_options& options) override {
     for (const tensor& t : body->parameters().values)
       if (options.type && *options.type != t.type())
-        throw value_error(message("a module of ", symbol_of(t.type()), " parameters does not change its dtype; make "
+        throw value_error(message("a module of ", symbol_of(t.type()),
+                                  " parameters does not change its dtype; make "
                                   "one anew"));
   }
 

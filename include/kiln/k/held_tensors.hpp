@@ -35,7 +35,9 @@ class held_tensor : public held {
   explicit held_tensor(tensor t) : value(std::move(t)) {}
   held_class kind() const override { return held_class::one_tensor; }
   std::unique_ptr<held> share() const override { return std::make_unique<held_tensor>(value); }
-  const void* identity() const override { return value.defined() ? static_cast<const void*>(value.cell().get()) : this; }
+  const void* identity() const override {
+    return value.defined() ? static_cast<const void*>(value.cell().get()) : this;
+  }
   std::int64_t uses() const override { return uses_of(value); }
   std::string device() const override { return value.defined() ? device_of(value) : std::string(); }
   std::string dtype_name() const override {

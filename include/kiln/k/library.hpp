@@ -27,10 +27,10 @@
 namespace kiln::k {
 
 inline std::string_view name(area a) {
-  static constexpr std::string_view names[] = {
-      "objects", "attributes", "settings", "tensors",  "shape",   "math",   "comparison", "reductions",
-      "linear_algebra", "random",     "spectral", "modules",  "layers",  "losses", "optimizers", "autograd",
-      "models"};
+  static constexpr std::string_view names[] = {"objects",  "attributes", "settings",   "tensors",        "shape",
+                                               "math",     "comparison", "reductions", "linear_algebra", "random",
+                                               "spectral", "modules",    "layers",     "losses",         "optimizers",
+                                               "autograd", "models"};
   return names[static_cast<std::size_t>(a)];
 }
 

@@ -75,7 +75,8 @@ inline std::shared_ptr<loss_body> build(std::string_view type, std::vector<optio
   for (std::string_view each : {"mse", "l1", "smoothl1", "huber", "bce", "bcelogits", "ce", "nll", "kl"})
     known = known || each == type;
   if (!known)
-    throw value_error(message("unrecognized or not offered loss `", type, ", expected one of mse l1 smoothl1 huber bce "
+    throw value_error(message("unrecognized or not offered loss `", type,
+                              ", expected one of mse l1 smoothl1 huber bce "
                               "bcelogits ce nll kl"));
   body->function = dynamic::make_loss(type, how);
   body->options = std::move(given);

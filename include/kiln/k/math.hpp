@@ -20,24 +20,72 @@ struct op_row {
   std::string_view name, op;
 };
 
-inline constexpr auto unary_rows = std::to_array<op_row>({
-    {"Abs", "abs"},     {"Exp", "exp"},     {"Log", "log"},     {"Neg", "neg"},       {"sigmoid", "sigmoid"},
-    {"Sqrt", "sqrt"},   {"tanh", "tanh"},   {"Acos", "acos"},   {"Asin", "asin"},     {"Atan", "atan"},
-    {"ceil", "ceil"},   {"Cos", "cos"},     {"cosh", "cosh"},   {"erf", "erf"},       {"erfc", "erfc"},
-    {"expm1", "expm1"}, {"Floor", "floor"}, {"frac", "frac"},   {"lgamma", "lgamma"}, {"log10", "log10"},
-    {"log1p", "log1p"}, {"log2", "log2"},   {"Not", "logical_not"}, {"Reciprocal", "reciprocal"}, {"round", "round"},
-    {"rsqrt", "rsqrt"}, {"sgn", "sign"},    {"sign", "sign"},   {"Sin", "sin"},       {"sinh", "sinh"},
-    {"Tan", "tan"},     {"trunc", "trunc"}, {"gelu", "gelu"},   {"silu", "silu"},     {"mish", "mish"},
-    {"digamma", "digamma"}, {"erfinv", "erfinv"}, {"bitwisenot", "bitwise_not"},
-    {"relu", "relu"},   {"relu6", "relu6"}, {"softplus", "softplus"}, {"selu", "selu"}, {"logsigmoid", "logsigmoid"},
-    {"softsign", "softsign"}, {"tanhshrink", "tanhshrink"},
-    {"finite", "isfinite"}, {"inf", "isinf"}, {"nan", "isnan"}});
+inline constexpr auto unary_rows = std::to_array<op_row>({{"Abs", "abs"},
+                                                          {"Exp", "exp"},
+                                                          {"Log", "log"},
+                                                          {"Neg", "neg"},
+                                                          {"sigmoid", "sigmoid"},
+                                                          {"Sqrt", "sqrt"},
+                                                          {"tanh", "tanh"},
+                                                          {"Acos", "acos"},
+                                                          {"Asin", "asin"},
+                                                          {"Atan", "atan"},
+                                                          {"ceil", "ceil"},
+                                                          {"Cos", "cos"},
+                                                          {"cosh", "cosh"},
+                                                          {"erf", "erf"},
+                                                          {"erfc", "erfc"},
+                                                          {"expm1", "expm1"},
+                                                          {"Floor", "floor"},
+                                                          {"frac", "frac"},
+                                                          {"lgamma", "lgamma"},
+                                                          {"log10", "log10"},
+                                                          {"log1p", "log1p"},
+                                                          {"log2", "log2"},
+                                                          {"Not", "logical_not"},
+                                                          {"Reciprocal", "reciprocal"},
+                                                          {"round", "round"},
+                                                          {"rsqrt", "rsqrt"},
+                                                          {"sgn", "sign"},
+                                                          {"sign", "sign"},
+                                                          {"Sin", "sin"},
+                                                          {"sinh", "sinh"},
+                                                          {"Tan", "tan"},
+                                                          {"trunc", "trunc"},
+                                                          {"gelu", "gelu"},
+                                                          {"silu", "silu"},
+                                                          {"mish", "mish"},
+                                                          {"digamma", "digamma"},
+                                                          {"erfinv", "erfinv"},
+                                                          {"bitwisenot", "bitwise_not"},
+                                                          {"relu", "relu"},
+                                                          {"relu6", "relu6"},
+                                                          {"softplus", "softplus"},
+                                                          {"selu", "selu"},
+                                                          {"logsigmoid", "logsigmoid"},
+                                                          {"softsign", "softsign"},
+                                                          {"tanhshrink", "tanhshrink"},
+                                                          {"finite", "isfinite"},
+                                                          {"inf", "isinf"},
+                                                          {"nan", "isnan"}});
 
-inline constexpr auto binary_rows = std::to_array<op_row>({
-    {"mul", "mul"},         {"Div", "div"},         {"maximum", "maximum"}, {"minimum", "minimum"}, {"pow", "pow"},
-    {"atan2", "atan2"},     {"fmax", "fmax"},       {"fmin", "fmin"},       {"fmod", "fmod"},
-    {"remainder", "remainder"}, {"xor", "logical_xor"}, {"eq", "eq"},       {"ne", "ne"},           {"lt", "lt"},
-    {"le", "le"},           {"gt", "gt"},           {"ge", "ge"}});
+inline constexpr auto binary_rows = std::to_array<op_row>({{"mul", "mul"},
+                                                           {"Div", "div"},
+                                                           {"maximum", "maximum"},
+                                                           {"minimum", "minimum"},
+                                                           {"pow", "pow"},
+                                                           {"atan2", "atan2"},
+                                                           {"fmax", "fmax"},
+                                                           {"fmin", "fmin"},
+                                                           {"fmod", "fmod"},
+                                                           {"remainder", "remainder"},
+                                                           {"xor", "logical_xor"},
+                                                           {"eq", "eq"},
+                                                           {"ne", "ne"},
+                                                           {"lt", "lt"},
+                                                           {"le", "le"},
+                                                           {"gt", "gt"},
+                                                           {"ge", "ge"}});
 
 template <std::size_t N>
 constexpr std::string_view op_of(const std::array<op_row, N>& rows, std::string_view name) {
@@ -196,8 +244,8 @@ inline object close(std::string_view name, object x) {
   const tensor room = dynamic::call(
       "add", {dynamic::call("mul", {dynamic::call("abs", {b}), dynamic::scalar(rtol)}), dynamic::scalar(atol)});
   const tensor distance = dynamic::call("abs", {dynamic::call("sub", {a, b})});
-  const tensor near = dynamic::call("logical_and", {dynamic::call("le", {distance, room}),
-                                                    dynamic::call("isfinite", {distance})});
+  const tensor near =
+      dynamic::call("logical_and", {dynamic::call("le", {distance, room}), dynamic::call("isfinite", {distance})});
   const tensor result = dynamic::call("logical_or", {near, dynamic::call("eq", {a, b})});
   if (name == "allclose") return kb(dynamic::reduce("all", result).item() != 0);
   return respond(result, found.handle);

@@ -67,8 +67,9 @@ struct batches {
     order.resize(static_cast<std::size_t>(rows()));
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = 0; i + 1 < order.size(); ++i)
-      std::swap(order[i], order[i + static_cast<std::size_t>(session().random.below(
-                                        static_cast<std::int64_t>(order.size() - i)))]);
+      std::swap(
+          order[i],
+          order[i + static_cast<std::size_t>(session().random.below(static_cast<std::int64_t>(order.size() - i)))]);
   }
 };
 
@@ -281,18 +282,18 @@ class held_model : public held,
   }
   object definition(bool all) const override {
     const std::vector<std::string> names{"module", "loss", "optimizer", "train", "test"};
-    return make_dictionary(names, knk(5, held_module(body->module).definition(all),
-                                      held_loss(body->loss).definition(all),
-                                      held_optimizer(body->optimizer).definition(all),
-                                      options_value(body->train.options), options_value(body->test.options)));
+    return make_dictionary(names,
+                           knk(5, held_module(body->module).definition(all), held_loss(body->loss).definition(all),
+                               held_optimizer(body->optimizer).definition(all), options_value(body->train.options),
+                               options_value(body->test.options)));
   }
   std::string text() const override { return held_module(body->module).text(); }
   tensor_list parameters() const override { return body->module->parameters(); }
   tensor backward(const std::vector<tensor>& inputs, const tensor& target) override {
     const bool own = inputs.empty();
     const tensor input = own ? usual_inputs(false).at(0) : inputs[0];
-    const tensor wanted = own ? (body->train.batch_target.defined() ? body->train.batch_target : body->train.target)
-                              : target;
+    const tensor wanted =
+        own ? (body->train.batch_target.defined() ? body->train.batch_target : body->train.target) : target;
     const tensor loss = models::loss_of(*body, input, wanted);
     loss.backward();
     return loss.detach();

@@ -42,8 +42,8 @@ inline void read_tensors(object x, const module_body& body) {
     if (!parms && (*names)[c] != "buffers") continue;
     const owned column = item_of(values_of(columns), static_cast<std::int64_t>(c));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const owned cell = x->type == table_type ? item_of(column.get(), static_cast<std::int64_t>(i))
-                                               : owned::share(column.get());
+      const owned cell =
+          x->type == table_type ? item_of(column.get(), static_cast<std::int64_t>(i)) : owned::share(column.get());
       if (!rows[i].body->container())
         assign_named(parms ? rows[i].body->parameters() : rows[i].body->buffers(), cell.get());
     }
@@ -298,7 +298,8 @@ inline object forward(std::string_view name, object x) {
   std::vector<tensor> inputs;
   for (; next < given.size(); ++next) inputs.push_back(as_input(given.operand_at(next), *body));
   if (inputs.empty())
-    if (const auto* holder = dynamic_cast<const module_holder*>(find_held(given[0]))) inputs = holder->usual_inputs(!train);
+    if (const auto* holder = dynamic_cast<const module_holder*>(find_held(given[0])))
+      inputs = holder->usual_inputs(!train);
   const tensor result = pass(*body, inputs, train, name == "forward");
   return name == "evaluate" || name == "kforward" ? to_value(result) : tensor_handle(result);
 }

@@ -149,11 +149,10 @@ inline object free(std::string_view, object x) {
     const std::string place = dictionary && keys_of(x)->type == symbol_type
                                   ? message("[`", items<const char*>(keys_of(x))[i], "]")
                                   : message("[", i, "]");
-    if (!number)
-      throw bare_error(message("free: expecting pytorch object but element", place, " is ", describe(item)));
+    if (!number) throw bare_error(message("free: expecting pytorch object but element", place, " is ", describe(item)));
     if (!handles().find(*number))
-      throw bare_error(message("free: stale pointer, element", place, " of given ",
-                               dictionary ? "dictionary" : "list"));
+      throw bare_error(
+          message("free: stale pointer, element", place, " of given ", dictionary ? "dictionary" : "list"));
     numbers.push_back(*number);
   }
   for (std::int64_t number : numbers) handles().erase(number);
@@ -172,8 +171,7 @@ inline object return_value(std::string_view, object x) {
 
 inline object use(std::string_view, object x, object y) {
   held* what = find_held(x);
-  if (!what || what->kind() > held_class::dict)
-    throw bare_error("use: 1st arg must be tensor, vector or dictionary");
+  if (!what || what->kind() > held_class::dict) throw bare_error("use: 1st arg must be tensor, vector or dictionary");
   if (held* other = find_held(y)) {
     if (other->kind() != what->kind())
       throw value_error(message("cannot re-assign ", name(what->kind()), " to ", name(other->kind())));
@@ -225,8 +223,7 @@ inline object mapped(std::string_view, object x) {
 
 inline object class_of(std::string_view, object x) {
   const held* what = find_held(x);
-  if (!what)
-    throw value_error(message("need allocated torch object, e.g. tensor, module, given ", describe(x)));
+  if (!what) throw value_error(message("need allocated torch object, e.g. tensor, module, given ", describe(x)));
   return make_symbol(name(what->kind()));
 }
 

@@ -42,8 +42,8 @@ inline constexpr auto optimizer_rows = std::to_array<optimizer_row>({
     {"sgd", "SGD", "lr momentum dampening decay=weight_decay nesterov", false},
     {"adam", "Adam", "lr beta1 beta2 eps decay=weight_decay amsgrad", true},
     {"adamw", "AdamW", "lr beta1 beta2 eps decay=weight_decay amsgrad", true},
-    {"lamb", "Lamb",
-     "lr beta1 beta2 eps decay=weight_decay unbiased=- globalnorm=- trustclip=- trustmin=- trustmax=-", true},
+    {"lamb", "Lamb", "lr beta1 beta2 eps decay=weight_decay unbiased=- globalnorm=- trustclip=- trustmin=- trustmax=-",
+     true},
     {"lbfgs", "LBFGS",
      "lr iter=max_iter eval=max_eval gradtol=tolerance_grad changetol=tolerance_change history=history_size "
      "search=line_search_fn",
@@ -124,15 +124,15 @@ class held_optimizer : public held, public defined_object, public parameter_owne
       const parameter_group& group = body->groups[g];
       numbers.push_back(static_cast<std::int64_t>(g));
       options.emplace_back(options_value(group.options));
-      const auto state = group.optimizer.defined() ? group.optimizer.state()
-                                                   : std::vector<dynamic::optimizer::state_tensor>{};
+      const auto state =
+          group.optimizer.defined() ? group.optimizer.state() : std::vector<dynamic::optimizer::state_tensor>{};
       for (std::size_t i = 0; i < group.parameters.values.size(); ++i) {
         group_of.push_back(static_cast<std::int64_t>(g));
         names.push_back(i < group.parameters.names.size() ? group.parameters.names[i] : "");
         kinds.push_back(group.module ? group.module->type : "");
         sizes.emplace_back(make_longs(group.parameters.values[i].sizes()));
-        ptrs.emplace_back(kj(static_cast<std::int64_t>(
-            reinterpret_cast<std::intptr_t>(group.parameters.values[i].state().get()))));
+        ptrs.emplace_back(
+            kj(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(group.parameters.values[i].state().get()))));
         std::vector<std::string> state_names;
         std::vector<owned> state_values;
         for (const auto& each : state)
@@ -399,8 +399,7 @@ struct optimizer_holder {
 };
 
 inline std::vector<parameter_group>& optimizers::groups_of(const arguments& given) {
-  if (auto* holder = dynamic_cast<optimizer_holder*>(find_held(given[0])))
-    return holder->held_optimizer_body()->groups;
+  if (auto* holder = dynamic_cast<optimizer_holder*>(find_held(given[0]))) return holder->held_optimizer_body()->groups;
   return optimizer_at(given).body->groups;
 }
 

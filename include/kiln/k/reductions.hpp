@@ -128,10 +128,11 @@ inline object arg(std::string_view name, object x) {
 /// Max and Min: of all elements, of two tensors, or (values;indices) along a dimension.
 inline object extreme(std::string_view name, object x) {
   const bool most = name == "Max";
-  if (x->type == mixed_type && x->count >= 2 && !read_longs(items<object>(x)[1])) {
-    bool operands = x->count <= 3;
-    operands = operands && (find_held(items<object>(x)[0]) || find_held(items<object>(x)[1]));
-    if (operands && !read_flag(items<object>(x)[1])) {
+  if (x->type == mixed_type && !handle_number(x) && x->count >= 2 && x->count <= 3) {
+    object second = items<object>(x)[1];
+    const bool dimension = second->type == -long_type || second->type == -boolean_type;
+    // A matrix of two rows is read as two operands, as with other functions of two.
+    if (!dimension && !is_null(second) && !(second->type == mixed_type && second->count == 0)) {
       arguments given(name, x, 2, 3);
       const output out = given.take_output();
       const math::operands found = math::read_operands(given, 0, 2);

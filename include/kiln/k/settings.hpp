@@ -25,8 +25,9 @@ inline bool empty(object x) {
 
 /// (): seeds by device; long: seeds; device: its seed; (device;long): seeds it.
 inline object seed(std::string_view name, object x) {
-  if (empty(x)) return make_dictionary(std::vector<std::string>{"cpu"},
-                                       make_longs(longs{static_cast<std::int64_t>(session().random.current_seed())}));
+  if (empty(x))
+    return make_dictionary(std::vector<std::string>{"cpu"},
+                           make_longs(longs{static_cast<std::int64_t>(session().random.current_seed())}));
   const arguments given(name, x, 1, 2, longs_trailing);
   if (const auto device = read_symbol(given[0])) {
     if (!check_device_symbol(*device)) throw value_error(message("`", *device, " is no device"));
@@ -133,8 +134,8 @@ inline object options(std::string_view, object x) {
     type = t.defined() ? std::string(symbol_of(t.type())) : "";
     gradient = t.defined() && t.requires_grad() ? "grad" : "nograd";
   }
-  return make_dictionary(names, make_symbols(std::vector<std::string>{"cpu", type, "strided", gradient, "unpinned",
-                                                                      "contiguous"}));
+  return make_dictionary(
+      names, make_symbols(std::vector<std::string>{"cpu", type, "strided", gradient, "unpinned", "contiguous"}));
 }
 
 /// The tensor with the options of one argument: symbols, or an example.

@@ -37,8 +37,8 @@ inline object join(std::string_view name, object x) {
   object list = x;
   if (x->type == mixed_type && !handle_number(x) && x->count >= 2 && x->count <= 3) {
     object first = items<object>(x)[0];
-    const bool is_list_of_parts = (first->type == mixed_type && !handle_number(first)) ||
-                                  find_list(first, held_class::vector);
+    const bool is_list_of_parts =
+        (first->type == mixed_type && !handle_number(first)) || find_list(first, held_class::vector);
     if (is_list_of_parts && fits_trailing(items<object>(x)[1], longs_trailing | output_trailing)) {
       arguments given(name, x, 1, 3);
       if (given.size() == 3 || !read_long(given[1])) {
@@ -152,9 +152,9 @@ inline object onehot(std::string_view name, object x) {
 inline object flatten(std::string_view name, object x) {
   const arguments given(name, x, 1, 3, longs_trailing);
   const operand found = given.operand_at(0);
-  return respond(dynamic::flatten(found.value, given.size() > 1 ? given.long_at(1) : 0,
-                                  given.size() > 2 ? given.long_at(2) : -1),
-                 found.handle);
+  return respond(
+      dynamic::flatten(found.value, given.size() > 1 ? given.long_at(1) : 0, given.size() > 2 ? given.long_at(2) : -1),
+      found.handle);
 }
 
 }  // namespace kiln::k::shape

@@ -26,7 +26,8 @@ namespace kiln::k::tensors {
 template <class T, class Draw>
 tensor drawn(const dims& sizes, Draw draw) {
   return written(dtype_of<T>, sizes, [&](void* to) {
-    for (T& value : std::span(static_cast<T*>(to), static_cast<std::size_t>(count(sizes)))) value = static_cast<T>(draw());
+    for (T& value : std::span(static_cast<T*>(to), static_cast<std::size_t>(count(sizes))))
+      value = static_cast<T>(draw());
   });
 }
 
@@ -58,8 +59,7 @@ inline tensor randperm(std::int64_t n, dtype type) {
   longs values(static_cast<std::size_t>(n));
   std::iota(values.begin(), values.end(), 0);
   for (std::int64_t i = 0; i + 1 < n; ++i)
-    std::swap(values[static_cast<std::size_t>(i)],
-              values[static_cast<std::size_t>(i + session().random.below(n - i))]);
+    std::swap(values[static_cast<std::size_t>(i)], values[static_cast<std::size_t>(i + session().random.below(n - i))]);
   return copied(dtype::int64, {n}, values.data()).to(type);
 }
 
@@ -225,8 +225,7 @@ inline creation_options take_options(std::vector<object>& given, std::size_t lea
       found.target = target;
     } else if (const auto names = read_symbols(last); names && last->type != mixed_type) {
       for (const std::string& name : *names)
-        if (!read_tensor_option(name, found.options))
-          throw bare_error(message("unrecognized tensor option: `", name));
+        if (!read_tensor_option(name, found.options)) throw bare_error(message("unrecognized tensor option: `", name));
     } else {
       break;
     }
@@ -357,8 +356,8 @@ inline object dict(std::string_view name, object x) {
     for (std::size_t i = 0; i < taken.names.size(); ++i) d->list->set(taken.names[i], taken.values[i]);
     result = make_null();
   } else {
-    result = make_handle(
-        std::make_unique<held_list>(held_class::dict, std::make_shared<tensor_list>(std::move(taken))));
+    result =
+        make_handle(std::make_unique<held_list>(held_class::dict, std::make_shared<tensor_list>(std::move(taken))));
   }
   consume(numbers);
   return result;

@@ -57,16 +57,15 @@ inline number_format format_of(const std::vector<double>& values) {
 }
 
 inline void write_scale(std::ostream& out, const number_format& format, std::string_view indent) {
-  if (format.scale != 1)
-    out << indent << std::defaultfloat << std::setprecision(6) << format.scale << " *\n";
+  if (format.scale != 1) out << indent << std::defaultfloat << std::setprecision(6) << format.scale << " *\n";
 }
 
 /// A matrix, in groups of columns that fit a line of 80.
 inline void write_matrix(std::ostream& out, const double* values, std::int64_t rows, std::int64_t columns,
                          std::string_view indent) {
   const number_format format = format_of(std::vector<double>(values, values + rows * columns));
-  const std::int64_t room = std::max<std::int64_t>(
-      1, (80 - static_cast<std::int64_t>(indent.size())) / (format.width + 1));
+  const std::int64_t room =
+      std::max<std::int64_t>(1, (80 - static_cast<std::int64_t>(indent.size())) / (format.width + 1));
   for (std::int64_t first = 0; first < columns; first += room) {
     const std::int64_t last = std::min(columns, first + room);
     if (columns > room) {

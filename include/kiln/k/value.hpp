@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// K objects in C++'s hands: references that count themselves, names of kinds for messages, makers and readers of values.
+// K objects in C++: references that count themselves, names of kinds for messages, makers and readers of values.
 #pragma once
 
 #include <algorithm>
@@ -50,9 +50,9 @@ std::span<Item> span_of(object list) {
 
 /// What messages call a value: "long scalar", "double list", "general list", "kdictionary".
 inline std::string kind_name(object x) {
-  static constexpr std::string_view names[] = {"general",  "boolean", "guid",   "",     "byte",     "short",  "int",
-                                               "long",     "real",    "double", "char", "symbol",   "timestamp", "month",
-                                               "date",     "datetime", "timespan", "minute", "second", "time"};
+  static constexpr std::string_view names[] = {
+      "general", "boolean", "guid",      "",      "byte", "short",    "int",      "long",   "real",   "double",
+      "char",    "symbol",  "timestamp", "month", "date", "datetime", "timespan", "minute", "second", "time"};
   const int type = x->type, code = type < 0 ? -type : type;
   if (code < 20) return std::string(names[code]) + (type < 0 ? " scalar" : " list");
   if (code < 77) return std::string("enumeration") + (type < 0 ? " scalar" : " list");
