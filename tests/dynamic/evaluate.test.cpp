@@ -95,6 +95,27 @@ TEST_CASE("reductions that meet their elements again go along, if they line up")
   }
 }
 
+TEST_CASE("what is chosen from elements is equal to one of them") {
+  std::vector<double> a, b, c;
+  for (int i = 0; i < 4000; ++i) {
+    a.push_back(std::sin(i));
+    b.push_back(std::cos(3 * i));
+    c.push_back(std::sin(7 * i));
+  }
+  tensor x = made({4, 1000}, a), y = made({4, 1000}, b), z = made({4, 1000}, c);
+  for (const std::int64_t axis : {0, 1}) {
+    const tensor t = add(mul(x, y), z);
+    const tensor hits = reduce("sum", call("eq", {t, reduce("max", t, {axis}, true)}), {axis});
+    CHECK(values(hits) == std::vector<double>(axis == 0 ? 1000 : 4, 1));
+    // And so in a gradient, which goes to that one alone.
+    z.requires_grad_();
+    const tensor u = add(mul(x, y), z);
+    reduce("sum", add(reduce("sum", mul(u, u)), reduce("min", mul(u, add(u, x)), {axis}))).backward();
+    for (const double g : values(z.grad())) CHECK(std::isfinite(g));
+    z.requires_grad_(false);
+  }
+}
+
 TEST_CASE("softmax goes along with what is below it and around it") {
   const tensor x = made({2, 2}, {0, std::log(3.), std::log(2.), 0});
   reset_statistics();

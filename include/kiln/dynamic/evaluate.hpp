@@ -62,8 +62,7 @@ inline void evaluate(cell& x) {
   for (bool rows = true; !value;) {
     tape_writer w(x, rows);
     if (!w.first.empty()) {
-      // What is evaluated may end with the last cell that reads it: none does before x has its value.
-      for (cell* each : w.first) evaluate(*each);
+      for (const std::shared_ptr<cell>& each : w.first) evaluate(*each);
     } else if (w.misplaced()) {
       rows = false;
     } else {

@@ -74,8 +74,9 @@ class tape_writer {
   std::vector<ref<tensor_state>> leaves;  ///< by slot
   std::vector<std::uint64_t> numbers;     ///< by slot
   detail::evaluation how;
-  bool row_root = false;     ///< the result is one value per row
-  std::vector<cell*> first;  ///< to be evaluated before: then there is no tape
+  bool row_root = false;  ///< the result is one value per row
+  /// To be evaluated before: then there is no tape. (Shared: one may end by the evaluation of another that read it.)
+  std::vector<std::shared_ptr<cell>> first;
 
   /// Whether the result is one value per row though its place is among elements: rows that are one element each.
   bool misplaced() const { return !row_root && levels_[static_cast<std::size_t>(code.results[0])] == level::row; }
@@ -132,6 +133,10 @@ class tape_writer {
   int write_cell(cell& x, bool per_row) {
     auto& known = written_[per_row];
     if (const auto found = known.find(&x); found != known.end()) return found->second;
+    if (compared_again(x, per_row) && pending_of(x.in[0])) {
+      add_first(x.in[0].of);
+      return 0;
+    }
     const bool reads_rows = per_row && x.is != form::row;
     instruction now{.code = x.code, .type = x.is == form::cast ? x.type : compute_type(x.type)};
     std::int16_t* const places[] = {&now.a, &now.b, &now.c};
@@ -146,7 +151,7 @@ class tape_writer {
     if (!first.empty()) return 0;
     // What is one value per row is nothing to fold, or to look at a whole row of.
     if (x.is == form::row && levels_[static_cast<std::size_t>(now.a)] != level::element) {
-      first.push_back(x.in[0].of.get());
+      add_first(x.in[0].of);
       return 0;
     }
     int at = now.a;
@@ -154,6 +159,17 @@ class tape_writer {
     if (!(x.is == form::cast && compute_type(code[now.a].type) == now.type)) at = push(now);
     known.emplace(&x, at);
     return at;
+  }
+  void add_first(const std::shared_ptr<cell>& x) {
+    if (std::find(first.begin(), first.end(), x) == first.end()) first.push_back(x);
+  }
+  // Whether a reduction's result may be compared with the elements that it was chosen from, by what stands on the tape
+  // or by its derivative rule. Elements that are computed again in another pass may be rounded in other places: those
+  // have to come from memory.
+  static bool compared_again(const cell& x, bool per_row) {
+    if (x.is != form::row || !x.reduces) return false;
+    if (x.code == opcode_of(max_op::name) || x.code == opcode_of(min_op::name)) return x.tracked || !per_row;
+    return x.code == opcode_of(prod_op::name) && x.tracked;
   }
   // The type of an op's tensors before its own rule; of `where`, of what is chosen from.
   static dtype type_of_operands(const cell& x) {
@@ -181,7 +197,7 @@ class tape_writer {
       return at;
     }
     if (!joins(x, per_row, by)) {
-      if (std::find(first.begin(), first.end(), &x) == first.end()) first.push_back(&x);
+      add_first(o.of);
       return 0;
     }
     at = write_cell(x, per_row);

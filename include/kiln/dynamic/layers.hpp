@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// Layers by name that are no images' and not recurrent: products, norms, tables, and functions of elements, which stay
+// pending and run with what is around them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <kiln/dynamic/images.hpp>
+#include <kiln/dynamic/indexing.hpp>
+#include <kiln/dynamic/module.hpp>
+#include <kiln/dynamic/options.hpp>
+#include <kiln/nn/layers/embedding.hpp>
+#include <kiln/nn/layers/linear.hpp>
+#include <kiln/nn/layers/normalization.hpp>
+
+namespace kiln::dynamic::graph {
+
+/// A function of elements with numbers for parameters: the name of a layer, of its op, of its options and what these
+/// are if not given.
+struct element_layer {
+  std::string_view layer, op;
+  struct parameter {
+    std::string_view name;
+    double value;
+  };
+  std::vector<parameter> parameters = {};
+};
+inline const std::vector<element_layer>& element_layers() {
+  // The parameters are those of nn/layers/activation.hpp.
+  static const auto* const all =
+      new std::vector<element_layer>{{"ReLU", "relu"},
+                                     {"ReLU6", "relu6"},
+                                     {"SELU", "selu"},
+                                     {"SiLU", "silu"},
+                                     {"Mish", "mish"},
+                                     {"Softsign", "softsign"},
+                                     {"Sigmoid", "sigmoid"},
+                                     {"LogSigmoid", "logsigmoid"},
+                                     {"Tanh", "tanh"},
+                                     {"Tanhshrink", "tanhshrink"},
+                                     {"Hardsigmoid", "hardsigmoid"},
+                                     {"Hardswish", "hardswish"},
+                                     {"LeakyReLU", "leaky_relu", {{"negative_slope", 0.01}}},
+                                     {"ELU", "elu", {{"alpha", 1}}},
+                                     {"CELU", "celu", {{"alpha", 1}}},
+                                     {"Softshrink", "softshrink", {{"lambd", 0.5}}},
+                                     {"Hardshrink", "hardshrink", {{"lambd", 0.5}}},
+                                     {"Softplus", "softplus", {{"beta", 1}, {"threshold", 20}}},
+                                     {"Hardtanh", "hardtanh", {{"min_val", -1}, {"max_val", 1}}}};
+  return *all;
+}
+inline module element_layer_module(const element_layer& layer, option_reader& r) {
+  std::vector<tensor> numbers;
+  std::string settings;
+  for (const auto& p : layer.parameters) {
+    const double value = r.get<double>(p.name, p.value);
+    numbers.push_back(scalar(value));
+    settings += message(settings.empty() ? "" : ", ", p.name, "=", value);
+  }
+  return function_of(
+      std::string(layer.layer),
+      [op = layer.op, numbers](const tensor& x, bool) {
+        std::vector<tensor> operands{x};
+        operands.insert(operands.end(), numbers.begin(), numbers.end());
+        return call(op, operands);
+      },
+      std::move(settings));
+}
+
+template <Element T>
+module linear_layer(option_reader& r) {
+  return module_of<T>("Linear", nn::Linear<T>{r.need<std::int64_t>("in_features"),
+                                              r.need<std::int64_t>("out_features"),
+                                              {.bias = r.get<bool>("bias", true)}});
+}
+template <Element T>
+module layer_norm_layer(option_reader& r) {
+  return module_of<T>("LayerNorm", nn::LayerNorm<T>{r.need<dims>("normalized_shape"),
+                                                    {.eps = r.get<double>("eps", 1e-5),
+                                                     .elementwise_affine = r.get<bool>("elementwise_affine", true),
+                                                     .bias = r.get<bool>("bias", true)}});
+}
+template <Element T>
+module embedding_layer(option_reader& r) {
+  using M = nn::Embedding<T>;
+  nn::embedding_options how;
+  if (r.has("padding_idx")) how.padding_idx = r.need<std::int64_t>("padding_idx");
+  return {"Embedding", std::make_shared<static_module<M>>(
+                           M{r.need<std::int64_t>("num_embeddings"), r.need<std::int64_t>("embedding_dim"), how},
+                           [](const M& m, const tensor& x) { return tensor(m(as_index(x, "Embedding"))); })};
+}
+
+/// The layer of this name, or one without a value if there is none here.
+inline module plain_layer(std::string_view type, option_reader& r) {
+  for (const element_layer& layer : element_layers())
+    if (layer.layer == type) return element_layer_module(layer, r);
+  const auto of_type = [&](auto make) { return with_float_or_double(r.type(), type, make); };
+  if (type == "Linear") return of_type([&]<class T>(std::type_identity<T>) { return linear_layer<T>(r); });
+  if (type == "LayerNorm") return of_type([&]<class T>(std::type_identity<T>) { return layer_norm_layer<T>(r); });
+  if (type == "Embedding") return of_type([&]<class T>(std::type_identity<T>) { return embedding_layer<T>(r); });
+  if (type == "GELU") {
+    const std::string how = r.get<std::string>("approximate", "none");
+    if (how != "none" && how != "tanh") r.refuse("approximate", "is \"none\" or \"tanh\"");
+    const std::string_view op = how == "none" ? "gelu" : "gelu_tanh";
+    return function_of(
+        "GELU", [op](const tensor& x, bool) { return call(op, {x}); }, message("approximate='", how, "'"));
+  }
+  if (type == "Softmax" || type == "LogSoftmax") {
+    const auto dim = r.get<std::int64_t>("dim", -1);
+    const bool log = type == "LogSoftmax";
+    return function_of(
+        std::string(type), [=](const tensor& x, bool) { return log ? log_softmax(x, dim) : softmax(x, dim); },
+        message("dim=", dim));
+  }
+  if (type == "Dropout") {
+    const double p = r.get<double>("p", 0.5);
+    if (!(p >= 0 && p <= 1)) r.refuse("p", "is a probability: use one from 0 to 1");
+    return function_of(
+        "Dropout", [p](const tensor& x, bool training) { return dropout(x, p, training); }, message("p=", p));
+  }
+  if (type == "Flatten") {
+    const auto begin = r.get<std::int64_t>("start_dim", 1), end = r.get<std::int64_t>("end_dim", -1);
+    return function_of(
+        "Flatten", [=](const tensor& x, bool) { return flatten(x, begin, end); },
+        message("start_dim=", begin, ", end_dim=", end));
+  }
+  if (type == "Identity") return function_of("Identity", [](const tensor& x, bool) { return x; });
+  return {};
+}
+
+}  // namespace kiln::dynamic::graph
