@@ -18,9 +18,15 @@ object twice(object x) {
   if (x->type != -long_type) return krr("twice: expecting a long");
   return kj(2 * x->long_integer);
 }
-object both(object x, object y) { return knk(2, r1(x), r1(y)); }
-object handle(object) { return knk(1, kj(1234)); }
-object nothing(object) { return nullptr; }
+object both(object x, object y) {
+  return knk(2, r1(x), r1(y));
+}
+object handle(object) {
+  return knk(1, kj(1234));
+}
+object nothing(object) {
+  return nullptr;
+}
 
 object on_event(int descriptor) {
   std::uint64_t count = 0;
@@ -46,8 +52,8 @@ __attribute__((visibility("default"))) object functions(object) {
   return xD(names, values);
 }
 
-__attribute__((visibility("default"))) object eight(object a, object b, object c, object d, object e, object f, object g,
-                                                    object h) {
+__attribute__((visibility("default"))) object eight(object a, object b, object c, object d, object e, object f,
+                                                    object g, object h) {
   return knk(8, r1(h), r1(g), r1(f), r1(e), r1(d), r1(c), r1(b), r1(a));
 }
 
@@ -56,7 +62,7 @@ __attribute__((visibility("default"))) object calls(object function, object argu
   return ee(dot(function, arguments));
 }
 __attribute__((visibility("default"))) object asks(object expression, object x) {
-  object text = r1(expression);
+  object text = kpn(items<char>(expression), expression->count);
   const char zero = 0;
   ja(&text, const_cast<char*>(&zero));
   object result = k(0, items<char>(text), r1(x), static_cast<object>(nullptr));
@@ -74,12 +80,12 @@ __attribute__((visibility("default"))) object error_object(object) {
   return ee(nullptr);
 }
 __attribute__((visibility("default"))) object releases(object x) {
-  r1(x);  // so that the caller's own is still there
   r0(x);
-  --x->references;
   return nullptr;
 }
-__attribute__((visibility("default"))) object throws(object) { throw std::runtime_error("through"); }
+__attribute__((visibility("default"))) object throws(object) {
+  throw std::runtime_error("through");
+}
 __attribute__((visibility("default"))) object both_results(object) {
   krr("forgotten");
   return kj(1);
@@ -94,7 +100,9 @@ __attribute__((visibility("default"))) object signal_events(object count) {
   const auto n = static_cast<std::uint64_t>(count->long_integer);
   return ::write(event, &n, sizeof n) == sizeof n ? nullptr : orr("write");
 }
-__attribute__((visibility("default"))) object seen(object) { return ki(events); }
+__attribute__((visibility("default"))) object seen(object) {
+  return ki(events);
+}
 __attribute__((visibility("default"))) object forget(object) {
   sd0(event);
   return nullptr;

@@ -260,25 +260,28 @@ value index(const value& x, const values& indices) {
 value call_library(const value& function, const values& arguments) {
   std::vector<object> raw;
   std::vector<int> owned;
-  for (auto& one : arguments) {
-    raw.push_back(one.get());
-    owned.push_back(owners(one.get()));
-  }
+  for (auto& one : arguments) raw.push_back(k::r1(one.get()));  // one that is released is still there afterwards
+  for (object one : raw) owned.push_back(owners(one));
   clear_error();
   object result = nullptr;
+  bool thrown = false;
   try {
     result = call_foreign(function.get(), raw.data());
-  } catch (const q_error&) {
-    throw;
   } catch (...) {
-    throw q_error("host: an exception came through the C interface");
+    thrown = true;
   }
   const char* const pending = pending_error();
   const std::string text = pending ? pending : "";
   clear_error();
+  bool released = false;
   for (std::size_t i = 0; i < raw.size(); ++i) {
-    const bool also_result = result == raw[i];
-    if (owners(raw[i]) < owned[i] + also_result) throw q_error("host: the function released its argument");
+    for (; owners(raw[i]) < owned[i] + (result == raw[i]); released = true) ++raw[i]->references;
+  }
+  for (object one : raw) k::r0(one);
+  if (thrown) throw q_error("host: an exception came through the C interface");
+  if (released) {
+    if (result) k::r0(result);
+    throw q_error("host: the function released its argument");
   }
   if (!result) {
     if (pending) throw q_error(text);

@@ -69,6 +69,7 @@ value applied(const value& function, const values& arguments) {
 interpreter::interpreter() {
   active = this;
   set_hooks({apply_hook, evaluate_hook});
+  run(".Q.fmt:{[w;d;x].Q.fmt2[(w;d);x]}");  // of three arguments, as no verb is
 }
 
 interpreter::~interpreter() {
@@ -172,7 +173,9 @@ value interpreter::command(const std::string& line) {
   if (line.rfind("\\l ", 0) == 0) {
     std::ifstream file(line.substr(3));
     if (!file) throw q_error(line.substr(3) + ". OS reports: No such file or directory");
+    const std::string outer = std::exchange(script, line.substr(3));
     run_script({std::istreambuf_iterator<char>(file), {}});
+    script = outer;
   }
   return value();  // settings of the console
 }
@@ -189,6 +192,7 @@ value interpreter::lookup(const node& tree) {
     const integer since_1970 = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
     return value(k::ktj(-k::timestamp_type, since_1970 - integer{946684800} * 1000000000));
   }
+  if (tree.text == ".z.f") return symbol_atom(script);
   throw q_error(tree.text);
 }
 
@@ -236,6 +240,8 @@ value interpreter::evaluate(const node& tree) {
         }
         return i < parts.size() && parts[i] ? evaluate(*parts[i]) : general_null();
       }
+      case form::block:
+        return evaluate_block(parts, 0);
       case form::when:
         if (truth_of(evaluate(*parts.at(0)))) evaluate_block(parts, 1);
         return general_null();

@@ -29,6 +29,8 @@ class interpreter {
 
   /// The library that 2: opens whatever name it is given; empty for the one of that name.
   std::string library;
+  /// The script that runs, .z.f.
+  std::string script;
 
   value get(const std::string& name) const;
   void set(const std::string& name, value x);
@@ -50,6 +52,7 @@ class interpreter {
   value call_lambda(const value& function, const values& arguments);
   value lookup(const node& tree);
   value command(const std::string& line);
+  value whole_query(const node& tree);
   std::vector<integer> chosen_rows(const node& tree, const value& table);
   value with_columns(const value& table, const std::vector<integer>& rows, const node& tree);
   [[noreturn]] void placed(q_error& error, int column) const;

@@ -80,6 +80,13 @@ value flip(const value& x) {
 value raze(const value& x) {
   if (x.is_dictionary()) return raze(x.values());
   if (x.type() != k::mixed_type || count_of(x) == 0) return x;
+  const values parts = items_of(x);
+  const int type = parts[0].type();
+  if (std::all_of(parts.begin(), parts.end(), [&](auto& part) { return part.is_list() && part.type() == type; })) {
+    object result = k::ktn(type, 0);  // one pass where nothing has to be decided
+    for (auto& part : parts) k::jv(&result, part.get());
+    return value(result);
+  }
   value result = listed(item(x, 0));
   for (integer i = 1; i < count_of(x); ++i) result = join(result, item(x, i));
   return result;
@@ -339,7 +346,29 @@ value rotated(const value& n, const value& x) {
   return at_all(x, places);
 }
 
+/// A path's folder and file: ` vs `:a/b is `:a`b. Other symbols are parted at their points.
+value parted_symbol(const std::string& text) {
+  std::vector<std::string> parts;
+  if (!text.empty() && text[0] == ':') {
+    const std::size_t slash = text.rfind('/');
+    if (slash == std::string::npos)
+      parts = {":.", text.substr(1)};
+    else
+      parts = {text.substr(0, slash), text.substr(slash + 1)};
+    return symbols_of(parts);
+  }
+  for (std::size_t from = 0;;) {
+    const std::size_t to = text.find('.', from);
+    parts.push_back(text.substr(from, to - from));
+    if (to == std::string::npos) return symbols_of(parts);
+    from = to + 1;
+  }
+}
+
 value separated(const value& separator, const value& x) {  // vs
+  const bool by_symbol = separator.type() == -k::symbol_type && *separator->symbol == 0;
+  if (by_symbol && x.type() == -k::symbol_type) return parted_symbol(x->symbol);
+  if (by_symbol && x.type() == k::char_type) return separated(value(k::kc('\n')), x);
   if (!separator.is_atom() || x.type() != k::char_type) throw q_error("type");
   const std::string text = text_of(x), by = text_of(separator);
   if (by.empty()) throw q_error("length");
@@ -353,6 +382,16 @@ value separated(const value& separator, const value& x) {  // vs
 }
 
 value glued(const value& separator, const value& x) {  // sv
+  const bool by_symbol = separator.type() == -k::symbol_type && *separator->symbol == 0;
+  if (by_symbol) {
+    const bool path = x.type() == k::symbol_type && count_of(x) > 0 && *item(x, 0)->symbol == ':';
+    std::string text;
+    for (integer i = 0; i < count_of(x); ++i) {
+      const std::string part = text_of(item(x, i));
+      text += x.type() == k::symbol_type ? (i ? (path ? "/" : ".") : "") + part : part + "\n";
+    }
+    return x.type() == k::symbol_type ? symbol_atom(text) : string_of(text);
+  }
   std::string text;
   for (integer i = 0; i < count_of(x); ++i) text += (i ? text_of(separator) : "") + text_of(item(x, i));
   return string_of(text);
@@ -592,6 +631,13 @@ void add_lists() {
   add_verb("next", [](const value& x) { return shifted(x, 1); });
   add_verb("prev", [](const value& x) { return shifted(x, -1); });
   add_verb("string", text_value);
+  add_verb("med", [](const value& x) {
+    const value all = sorted(x, false);
+    const integer n = count_of(all);
+    if (n == 0) return float_atom(k::null_float);
+    return float_atom((number_of(all, (n - 1) / 2).as_double() + number_of(all, n / 2).as_double()) / 2);
+  });
+  add_verb("rand", [](const value& x) { return item(drawn(1, x), 0); });
   add_verb("upper", spelled<upper>);
   add_verb("lower", spelled<lower>);
   add_verb("type", [](const value& x) { return value(k::kh(x.type())); });

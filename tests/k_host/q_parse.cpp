@@ -38,6 +38,7 @@ bool is_space(char c) {
 struct term {
   branch tree;
   bool verb = false;
+  bool last = false;  // has taken all that follows: an assignment, a query
 };
 
 class parser {
@@ -86,6 +87,12 @@ class parser {
     return made;
   }
 
+  branch verb_constant(const std::string& glyph, std::size_t column) const {
+    branch made = constant(verb_value(glyph), column);
+    made->text = glyph;
+    return made;
+  }
+
   std::string word_here() const {
     std::size_t end = place_;
     while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '_' ||
@@ -123,6 +130,8 @@ class parser {
     const std::size_t start = place_;
     if (here() == ':' && here(1) != ':') {
       ++place_;
+      skip();
+      if (here() == ';' || here() == ']' || here() == ')') return verb_constant(":", start);
       branch made = make(form::give, start);
       made->parts.push_back(expression());
       return made;
@@ -138,7 +147,7 @@ class parser {
       skip();
       if (at_end_of_expression()) break;
       term next = parse_term(!terms.empty() && !terms.back().verb);
-      const bool last = next.tree->kind == form::assign || next.tree->kind == form::query;
+      const bool last = next.last;
       terms.push_back(std::move(next));
       if (last) break;
     }
@@ -193,7 +202,7 @@ class parser {
         break;
       }
     }
-    if (branch assigned = assignment(result)) return {std::move(assigned), false};
+    if (branch assigned = assignment(result)) return {std::move(assigned), false, true};
     return result;
   }
 
@@ -251,12 +260,18 @@ class parser {
     const char c = here();
     if (c == '(') return {parenthesis(), false};
     if (c == '{') return {lambda(), false};
+    if (c == '[') {
+      ++place_;
+      branch made = make(form::block, start);
+      made->parts = statements(']');
+      return {std::move(made), false};
+    }
     if (c == '"') return {constant(string_literal(), start), false};
     if (c == '`') return {constant(symbol_literal(), start), false};
     if (starts_number(after_noun)) return {constant(number_literal(), start), false};
     if (starts_name()) {
       const std::string word = word_here();
-      if (word == "select" || word == "exec" || word == "update" || word == "delete") return {query(word), false};
+      if (word == "select" || word == "exec" || word == "update" || word == "delete") return {query(word), false, true};
       place_ += word.size();
       branch made = make(form::name, start);
       made->text = word;
@@ -269,12 +284,9 @@ class parser {
       place_ += 2;
       return {constant(general_null(), start), false};
     }
-    value verb = verb_value(glyph);
-    if (!verb) fail(glyph);
+    if (!verb_value(glyph)) fail(glyph);
     place_ += glyph.size();
-    branch made = constant(std::move(verb), start);
-    made->text = glyph;
-    return {std::move(made), true};
+    return {verb_constant(glyph, start), true};
   }
 
   /// A minus sign belongs to the number, unless something to subtract from stands right before it.
@@ -433,6 +445,7 @@ class parser {
     branch made = make(form::query, place_);
     made->text = kind;
     place_ += kind.size();
+    if (here() == '[') limits(*made);
     const bool outer = std::exchange(in_query_, true), outer_from = std::exchange(after_from_, false);
     phrases(made->columns);
     if (word_here() == "by") {
@@ -454,6 +467,21 @@ class parser {
     in_query_ = outer;
     after_from_ = outer_from;
     return made;
+  }
+
+  /// select[n;>column]: how many rows, in which order.
+  void limits(node& tree) {
+    ++place_;
+    if (skip(), here() != '<' && here() != '>') tree.limit = expression();
+    if (here() == ';') ++place_;
+    if (skip(), here() == '<' || here() == '>') {
+      tree.descending = here() == '>';
+      ++place_;
+      tree.label = word_here();
+      place_ += tree.label.size();
+    }
+    if (here() != ']') fail("]");
+    ++place_;
   }
 
   void phrases(std::vector<named>& into) {

@@ -26,6 +26,7 @@ enum class form {
   derive,    // parts[0] with the iterator text
   query,     // text (select, exec, update, delete) from parts[0] by groups, where conditions
   table,     // ([groups] columns)
+  block,     // [a;b;c], its last value
   give,      // :x, return
   signal     // 'x
 };
@@ -44,7 +45,9 @@ struct node {
   std::vector<std::string> parameters;
   std::vector<named> columns, groups;
   bool global = false;  // x::y
-  std::string label;    // of a lambda, the name that it is assigned to
+  std::string label;    // of a lambda, the name that it is assigned to; of a query, the column that orders its rows
+  bool descending = false;
+  branch limit;  // of a query: how many rows
 };
 
 /// The statements of a text, null where one is empty (so a text that ends with `;` has a null last).

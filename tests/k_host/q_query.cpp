@@ -55,6 +55,21 @@ std::vector<integer> interpreter::chosen_rows(const node& tree, const value& tab
 }
 
 value interpreter::query(const node& tree) {
+  value result = whole_query(tree);
+  const bool keyed = result.is_dictionary() && result.keys().is_table();
+  const integer keys = keyed ? count_of(result.keys().column_names()) : 0;
+  if (tree.label.empty() && !tree.limit) return result;
+  if (keyed) result = value(k::ktd(result.release()));
+  if (!tree.label.empty()) {
+    const integer column = find(result.column_names(), symbol_atom(tree.label));
+    if (column == count_of(result.columns())) throw q_error(tree.label);
+    result = at_all(result, order_of(item(result.columns(), column), tree.descending));
+  }
+  if (tree.limit) result = applied(verb_value("sublist"), {evaluate(*tree.limit), result});
+  return keyed ? applied(verb_value("!"), {long_atom(keys), result}) : result;
+}
+
+value interpreter::whole_query(const node& tree) {
   value from = evaluate(*tree.parts[0]);
   if (from.type() == -k::symbol_type) from = get(from->symbol);
   if (from && from.is_dictionary()) from = value(k::ktd(from.release()));

@@ -197,12 +197,18 @@ bool is_rectangular(const value& list) {
   return true;
 }
 
+/// An item of a simple list in a column, where nulls are blank.
+std::string cell_text(const value& atom) {
+  const bool blank = is_numeric(atom.type()) && number_of(atom).is_null();
+  return blank ? "" : plain_text(atom);
+}
+
 /// A text for each item, as in a column of a table.
 texts column_texts(const value& list) {
   texts result;
   const integer n = count_of(list);
   if (list.type() != k::mixed_type) {
-    for (integer i = 0; i < n; ++i) result.push_back(plain_text(item(list, i)));
+    for (integer i = 0; i < n; ++i) result.push_back(cell_text(item(list, i)));
     return result;
   }
   if (!is_rectangular(list)) {
@@ -211,9 +217,11 @@ texts column_texts(const value& list) {
   }
   result.resize(static_cast<std::size_t>(n));
   for (integer c = 0; c < item(list, 0)->count; ++c) {
-    values cells;
-    for (integer i = 0; i < n; ++i) cells.push_back(item(item(list, i), c));
-    const texts column = column_texts(list_of(cells));
+    texts column;
+    for (integer i = 0; i < n; ++i) {
+      const value row = item(list, i);
+      column.push_back(row.type() == k::mixed_type ? one_line(item(row, c)) : cell_text(item(row, c)));
+    }
     for (std::size_t i = 0; i < column.size(); ++i) {
       result[i] += (c ? " " : "") + padded(column[i], width_of(column));
     }

@@ -6,7 +6,10 @@
 #include "q_verbs.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include <dlfcn.h>
 
@@ -61,6 +64,7 @@ value assigned(const value& name, const value& x) {
 }
 
 value got(const value& name) {
+  if (name.is_dictionary()) return name.values();
   const value x = current().get(text_of(name));
   if (!x) throw q_error(text_of(name));
   return x;
@@ -85,6 +89,40 @@ value keys_of_any(const value& x) {
   if (x.is_dictionary()) return x.keys();
   if (x.type() == -k::symbol_type) return current().get(x->symbol) ? x : empty_list();
   throw q_error("type");
+}
+
+std::string read_file(const value& path) {
+  const std::string name = text_of(path).substr(text_of(path).rfind(':', 0) == 0);
+  std::ifstream file(name, std::ios::binary);
+  if (!file) throw q_error(name + ". OS reports: No such file or directory");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+value lines_of_file(const value& path) {
+  std::istringstream lines(read_file(path));
+  values result;
+  for (std::string line; std::getline(lines, line);) result.push_back(string_of(line));
+  return mixed_of(result);
+}
+
+value bytes_of_file(const value& path) {
+  const std::string bytes = read_file(path);
+  value x(k::ktn(k::byte_type, static_cast<integer>(bytes.size())));
+  std::copy(bytes.begin(), bytes.end(), k::items<char>(x.get()));
+  return x;
+}
+
+value file_symbol(const value& x) {
+  const std::string name = text_of(x);
+  return symbol_atom(name.rfind(':', 0) == 0 ? name : ":" + name);
+}
+
+/// .Q.fmt: a number in so many characters, with so many digits behind the point.
+value formatted(const value& width, const value& digits, const value& x) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%*.*f", static_cast<int>(whole_of(width)), static_cast<int>(whole_of(digits)),
+                number_of(x).as_double());
+  return string_of(text);
 }
 
 value shown(const value& x) {
@@ -150,9 +188,15 @@ void add_system() {
   add_verb("prior", nullptr, by_name<3>);
   add_verb("set", nullptr, assigned);
   add_verb("get", got);
+  add_verb(".Q.fmt2", nullptr,
+           [](const value& shape, const value& x) { return formatted(item(shape, 0), item(shape, 1), x); });
   add_verb("value", value_of_text);
   add_verb("key", keys_of_any);
   add_verb("show", shown);
+  add_verb(":", nullptr, [](const value&, const value& y) { return y; });
+  add_verb("read0", lines_of_file);
+  add_verb("read1", bytes_of_file);
+  add_verb("hsym", file_symbol);
   add_verb("system", [](const value& x) {
     value result = current().run("\\" + text_of(x));
     return result ? result : general_null();
