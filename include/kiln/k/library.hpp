@@ -18,11 +18,14 @@
 #include <kiln/k/modules.hpp>
 #include <kiln/k/objects.hpp>
 #include <kiln/k/optimizers.hpp>
+#include <kiln/k/random.hpp>
 #include <kiln/k/reductions.hpp>
 #include <kiln/k/registry.hpp>
 #include <kiln/k/settings.hpp>
 #include <kiln/k/shape.hpp>
+#include <kiln/k/sorting.hpp>
 #include <kiln/k/tensors.hpp>
+#include <kiln/k/trees.hpp>
 
 namespace kiln::k {
 
@@ -79,6 +82,9 @@ inline const registry& library() {
     offer_losses(*r);
     offer_optimizers(*r);
     offer_models(*r);
+    offer_random(*r);
+    offer_sorting(*r);
+    offer_trees(*r);
     r->offer("help", help);
     return r;
   }();

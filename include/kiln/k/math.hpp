@@ -2,6 +2,7 @@
 // Pointwise functions and comparisons: mostly rows of one table, which says what kiln calls an operation of q's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -37,7 +38,7 @@ inline constexpr auto unary_rows = std::to_array<op_row>({{"Abs", "abs"},
                                                           {"erfc", "erfc"},
                                                           {"expm1", "expm1"},
                                                           {"Floor", "floor"},
-                                                          {"frac", "frac"},
+
                                                           {"lgamma", "lgamma"},
                                                           {"log10", "log10"},
                                                           {"log1p", "log1p"},
@@ -56,11 +57,11 @@ inline constexpr auto unary_rows = std::to_array<op_row>({{"Abs", "abs"},
                                                           {"silu", "silu"},
                                                           {"mish", "mish"},
                                                           {"digamma", "digamma"},
-                                                          {"erfinv", "erfinv"},
+
                                                           {"bitwisenot", "bitwise_not"},
                                                           {"relu", "relu"},
                                                           {"relu6", "relu6"},
-                                                          {"softplus", "softplus"},
+
                                                           {"selu", "selu"},
                                                           {"logsigmoid", "logsigmoid"},
                                                           {"softsign", "softsign"},
@@ -86,6 +87,23 @@ inline constexpr auto binary_rows = std::to_array<op_row>({{"mul", "mul"},
                                                            {"le", "le"},
                                                            {"gt", "gt"},
                                                            {"ge", "ge"}});
+
+/// An operation with numbers besides its operand: their names in q and what they are where none is given.
+struct parametric_row {
+  std::string_view name, op;
+  std::array<std::string_view, 2> options;
+  std::array<double, 2> otherwise;
+};
+
+inline constexpr auto parametric_rows =
+    std::to_array<parametric_row>({{"leakyrelu", "leaky_relu", {"slope"}, {0.01}},
+                                   {"elu", "elu", {"alpha"}, {1}},
+                                   {"celu", "celu", {"alpha"}, {1}},
+                                   {"hardshrink", "hardshrink", {"lambda"}, {0.5}},
+                                   {"softshrink", "softshrink", {"lambda"}, {0.5}},
+                                   {"hardtanh", "hardtanh", {"min", "max"}, {-1, 1}},
+                                   {"softplus", "softplus", {"beta", "threshold"}, {1, 20}},
+                                   {"threshold", "threshold", {"threshold", "value"}, {0, 0}}});
 
 template <std::size_t N>
 constexpr std::string_view op_of(const std::array<op_row, N>& rows, std::string_view name) {
@@ -141,6 +159,36 @@ inline object binary(std::string_view name, object x) {
   given.none_left(2);
   const operands found = read_operands(given, 0, 2);
   return respond(dynamic::call(op_of(binary_rows, name), found.values), found.handle, out);
+}
+
+/// (x[;numbers...][;named options][;out])
+inline object parametric(std::string_view name, object x) {
+  arguments given(name, x, 1, 5, output_trailing | number_trailing | options_trailing);
+  const parametric_row* row = std::ranges::find(parametric_rows, name, &parametric_row::name);
+  const output out = given.take_output();
+  std::array<double, 2> numbers = row->otherwise;
+  if (const auto named = given.take_options())
+    for (const option& each : *named) {
+      const auto place = std::ranges::find(row->options, each.name);
+      const auto number = read_number(each.value.get());
+      if (place == row->options.end() || !number) throw value_error(message("unrecognized option `", each.name));
+      numbers[static_cast<std::size_t>(place - row->options.begin())] = *number;
+    }
+  const std::size_t most = row->options[1].empty() ? 1 : 2;
+  given.none_left(1 + most);
+  for (std::size_t i = 1; i < given.size(); ++i) numbers[i - 1] = given.number_at(i);
+  operands found = read_operands(given, 0, 1);
+  for (std::size_t i = 0; i < most; ++i) found.values.push_back(dynamic::scalar(numbers[i]));
+  return respond(dynamic::call(row->op, found.values), found.handle, out);
+}
+
+/// x - trunc(x).
+inline object frac(std::string_view name, object x) {
+  arguments given(name, x, 1, 2, output_trailing);
+  const output out = given.take_output();
+  given.none_left(1);
+  const operands found = read_operands(given, 0, 1);
+  return respond(dynamic::call("sub", {found.values[0], dynamic::call("trunc", found.values)}), found.handle, out);
 }
 
 /// add and sub: x + multiplier * y.
@@ -256,10 +304,10 @@ inline object close(std::string_view name, object x) {
 namespace kiln::k {
 
 inline void offer_math(registry& r) {
-  for (const math::op_row& row : math::unary_rows)
-    if (dynamic::arity_of(row.op) == 1) r.offer(row.name, math::unary);
-  for (const math::op_row& row : math::binary_rows)
-    if (dynamic::arity_of(row.op) == 2) r.offer(row.name, math::binary);
+  for (const math::op_row& row : math::unary_rows) r.offer(row.name, math::unary);
+  for (const math::op_row& row : math::binary_rows) r.offer(row.name, math::binary);
+  for (const math::parametric_row& row : math::parametric_rows) r.offer(row.name, math::parametric);
+  r.offer("frac", math::frac);
   r.offer("add", math::sum);
   r.offer("sub", math::sum);
   r.offer("clamp", math::clamp);

@@ -137,6 +137,28 @@ inline object index(std::string_view name, object x) {
   return respond(tensors::indexed(found.value, given.long_at(1), given[2]), found.handle);
 }
 
+/// (x;dim;i;value): elements along a dimension set in place.
+inline object amend(std::string_view name, object x) {
+  const arguments given(name, x, 4, 4);
+  auto* t = find_held_as<held_tensor>(given[0]);
+  if (!t) given.refuse(0, "a tensor's handle");
+  const operand all = given.operand_at(0), value = given.operand_at(3);
+  const std::int64_t axis = given.long_at(1);
+  const longs at = tensors::positions(given[2], all.value.size(axis));
+  const bool one_each = given[2]->type >= 0 && value.value.dim() == all.value.dim();
+  if (one_each && value.value.size(axis) != static_cast<std::int64_t>(at.size()))
+    throw shape_error(message(at.size(), " positions for values of sizes ", value.value.sizes()));
+  std::vector<std::pair<tensor, tensor>> writes;  // all are cut, and checked, before any is written
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    tensor place = dynamic::select(all.value, axis, at[i]);
+    tensor part = one_each ? dynamic::select(value.value, axis, static_cast<std::int64_t>(i)) : value.value;
+    part = dynamic::expand(part.to(place.type()), place.sizes());
+    writes.emplace_back(std::move(place), std::move(part));
+  }
+  for (auto& [place, part] : writes) place.assign_(part);
+  return make_null();
+}
+
 inline object flip(std::string_view name, object x) {
   const arguments given(name, x, 2, 2);
   const operand found = given.operand_at(0);
@@ -174,6 +196,7 @@ inline void offer_shape(registry& r) {
   r.offer("unsqueeze", shape::unsqueeze);
   r.offer("narrow", shape::narrow);
   r.offer("index", shape::index);
+  r.offer("amend", shape::amend);
   r.offer("Flip", shape::flip);
   r.offer("onehot", shape::onehot);
   r.offer("flatten", shape::flatten);
