@@ -20,6 +20,7 @@ enum trailing : unsigned {
   output_trailing = 1,    // a tensor's handle; `()` or `::` for in place
   symbol_trailing = 2,    // a symbol or a list of them
   flag_trailing = 4,      // a boolean
+  long_trailing = 128,    // a long
   longs_trailing = 8,     // a long or a list of them
   number_trailing = 16,   // a long or float
   options_trailing = 32,  // named options, in any of their forms
@@ -70,6 +71,7 @@ inline bool fits_trailing(object x, unsigned types) {
   if ((types & output_trailing) && (handle_number(x) || is_null(x) || (t == mixed_type && x->count == 0))) return true;
   if ((types & symbol_trailing) && (t == symbol_type || t == -symbol_type)) return true;
   if ((types & flag_trailing) && t == -boolean_type) return true;
+  if ((types & long_trailing) && t == -long_type) return true;
   if ((types & longs_trailing) && (t == long_type || t == -long_type)) return true;
   if ((types & number_trailing) && (t == -long_type || t == -float_type)) return true;
   return (types & options_trailing) && read_options(x);
@@ -230,7 +232,8 @@ class arguments {
 inline object respond(tensor result, bool handle, output out = {}) {
   if (!out.target) return handle ? tensor_handle(std::move(result)) : to_value(result);
   tensor& target = out.target->value;
-  tensor values = result.detach();
+  tensor values = result.detach().eval();
+  settle();
   if (target.defined() && target.type() == values.type() && target.sizes() == values.sizes())
     target.assign_(values);  // all that share the tensor see it
   else

@@ -101,6 +101,22 @@ class held_list : public held {
   held_class kind_;
 };
 
+/// Computes what handles stand for but nobody has asked for yet. Calls that change elements in place do this first, so
+/// that earlier results keep the values that they were called with. What cannot be computed says so when it is used.
+inline void settle() {
+  const auto compute = [](const tensor& t) {
+    try {
+      if (t.defined() && t.is_lazy()) t.eval();
+    } catch (const error&) {
+    }
+  };
+  handles().for_each([&](std::int64_t, held& what) {
+    if (const auto* one = dynamic_cast<const held_tensor*>(&what)) compute(one->value);
+    if (const auto* list = dynamic_cast<const held_list*>(&what))
+      for (const tensor& t : list->list->values) compute(t);
+  });
+}
+
 /// A new handle to a tensor.
 inline object tensor_handle(tensor t) {
   return make_handle(std::make_unique<held_tensor>(std::move(t)));

@@ -60,7 +60,7 @@ inline object added(std::string_view name, object x) {
 }
 
 inline object triangle(std::string_view name, object x) {
-  arguments given(name, x, 1, 3, longs_trailing | output_trailing);
+  arguments given(name, x, 1, 3, long_trailing | output_trailing);
   const output out = given.take_output();
   const std::int64_t offset = given.take_long().value_or(0);
   given.none_left(1);
@@ -70,7 +70,7 @@ inline object triangle(std::string_view name, object x) {
 }
 
 inline object diagonal(std::string_view name, object x) {
-  const arguments given(name, x, 1, 2, longs_trailing);
+  const arguments given(name, x, 1, 2, long_trailing);
   const operand found = given.operand_at(0);
   const std::int64_t offset = given.size() == 2 ? given.long_at(1) : 0;
   if (name == "diag" && found.value.dim() == 1) {
@@ -90,7 +90,7 @@ inline object trace(std::string_view name, object x) {
 
 /// softmax, logsoftmax and softmin: (x[;dim][;dtype]); without a dimension along the last.
 inline object softmax(std::string_view name, object x) {
-  arguments given(name, x, 1, 3, longs_trailing | symbol_trailing);
+  arguments given(name, x, 1, 3, long_trailing | symbol_trailing);
   const auto type = given.take_dtype();
   const std::int64_t axis = given.take_long().value_or(-1);
   given.none_left(1);

@@ -493,7 +493,7 @@ inline object copyparms(std::string_view name, object x) {
   const tensor_list own = body->parameters();
   if (given.size() == 1) {
     tensor_list copy{own.names, {}};
-    for (const tensor& t : own.values) copy.values.push_back(t.detach().clone());
+    for (const tensor& t : own.values) copy.values.push_back(t.detach().clone().eval());
     return make_handle(std::make_unique<held_list>(held_class::dict, std::make_shared<tensor_list>(std::move(copy))));
   }
   auto* from = find_list(given[1], held_class::dict);
@@ -505,14 +505,15 @@ inline object copyparms(std::string_view name, object x) {
       throw value_error(message("the dict has no `", own.names[i], " of sizes ", own.values[i].sizes()));
     places.push_back(*place);
   }
-  object copied_flags = ktn(boolean_type, static_cast<std::int64_t>(places.size()));
-  std::ranges::fill(span_of<std::uint8_t>(copied_flags), std::uint8_t{1});
+  owned copied_flags(ktn(boolean_type, static_cast<std::int64_t>(places.size())));
+  std::ranges::fill(span_of<std::uint8_t>(copied_flags.get()), std::uint8_t{1});
+  settle();
   const no_grad quiet;
   for (std::size_t i = 0; i < places.size(); ++i) {
     tensor target = own.values[i];
     target.assign_(from->list->values[places[i]]);
   }
-  return make_dictionary(own.names, copied_flags);
+  return make_dictionary(own.names, copied_flags.release());
 }
 
 }  // namespace models

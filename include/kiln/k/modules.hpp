@@ -228,9 +228,10 @@ inline object tensor_within(std::string_view name, object x) {
   const auto place = all.find(*wanted);
   if (!place) throw value_error(message("no ", name == "parm" ? "parameter" : "buffer", " `", *wanted));
   if (given.size() == 2) return tensor_handle(all.values[*place]);
-  const no_grad quiet;
   tensor target = all.values[*place];
-  const tensor value = given.operand_at(2).value.to(target.type());
+  const tensor value = given.operand_at(2).value.detach().to(target.type()).eval();
+  settle();
+  const no_grad quiet;
   target.assign_(value);
   return make_null();
 }

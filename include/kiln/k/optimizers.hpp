@@ -311,6 +311,7 @@ inline object opt(std::string_view name, object x) {
 }
 
 inline void take_step(const optimizer_body& body) {
+  settle();
   for (const parameter_group& group : body.groups)
     if (group.optimizer.defined()) group.optimizer.step();
 }

@@ -47,6 +47,7 @@ tensor values(const dims& sizes, dtype type, Draw draw) {
 
 /// New values for a tensor, which all that share it see; its history is not asked.
 inline void renew(tensor t, const tensor& value) {
+  settle();
   const no_grad quiet;
   t.assign_(value);
 }
@@ -176,7 +177,7 @@ inline object scaled(std::string_view name, object x) {
 
 /// Indices drawn by weights, rows by themselves: (probabilities[;n][;replacement]).
 inline object multinomial(std::string_view name, object x) {
-  arguments given(name, x, 1, 3, longs_trailing | flag_trailing);
+  arguments given(name, x, 1, 3, long_trailing | flag_trailing);
   const bool replacement = given.take_flag().value_or(false);
   const std::int64_t n = given.take_long().value_or(1);
   given.none_left(1);
@@ -187,7 +188,9 @@ inline object multinomial(std::string_view name, object x) {
   if (n < 1 || (!replacement && n > columns))
     throw value_error(message("cannot draw ", n, " of ", columns, replacement ? "" : " without replacement"));
   const std::vector<double> all = detail::doubles_of(found.value);
-  longs picked;
+  const dims sizes = rank == 2 ? dims{rows, n} : dims{n};
+  tensor result = dynamic::zeros(sizes, dtype::int64);  // first, as there may be no memory for it
+  auto* to = const_cast<std::int64_t*>(static_cast<const std::int64_t*>(result.data()));
   for (std::int64_t r = 0; r < rows; ++r) {
     std::vector<double> weights(all.begin() + r * columns, all.begin() + (r + 1) * columns);
     for (double w : weights)
@@ -203,12 +206,11 @@ inline object multinomial(std::string_view name, object x) {
         left -= weights[at];
       }
       at = std::min(at, last);
-      picked.push_back(static_cast<std::int64_t>(at));
+      *to++ = static_cast<std::int64_t>(at);
       if (!replacement) weights[at] = 0;
     }
   }
-  const dims sizes = rank == 2 ? dims{rows, n} : dims{n};
-  return respond(copied(dtype::int64, sizes, picked.data()), found.handle);
+  return respond(std::move(result), found.handle);
 }
 
 inline object bernoulli(std::string_view name, object x) {

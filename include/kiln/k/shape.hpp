@@ -39,7 +39,7 @@ inline object join(std::string_view name, object x) {
     object first = items<object>(x)[0];
     const bool is_list_of_parts =
         (first->type == mixed_type && !handle_number(first)) || find_list(first, held_class::vector);
-    if (is_list_of_parts && fits_trailing(items<object>(x)[1], longs_trailing | output_trailing)) {
+    if (is_list_of_parts && fits_trailing(items<object>(x)[1], long_trailing | output_trailing)) {
       arguments given(name, x, 1, 3);
       if (given.size() == 3 || !read_long(given[1])) {
         out = given.take_output();
@@ -92,7 +92,7 @@ inline object permute(std::string_view name, object x) {
 }
 
 inline object transpose(std::string_view name, object x) {
-  arguments given(name, x, 1, 4, longs_trailing | flag_trailing);
+  arguments given(name, x, 1, 4, long_trailing | flag_trailing);
   const bool in_place = given.take_flag().value_or(false);
   const operand found = given.operand_at(0);
   if (given.size() == 2) throw value_error("expects two dimensions");
@@ -111,7 +111,7 @@ inline object transpose(std::string_view name, object x) {
 }
 
 inline object squeeze(std::string_view name, object x) {
-  const arguments given(name, x, 1, 2, longs_trailing);
+  const arguments given(name, x, 1, 2, long_trailing);
   const operand found = given.operand_at(0);
   return respond(given.size() == 2 ? dynamic::squeeze(found.value, given.long_at(1)) : dynamic::squeeze(found.value),
                  found.handle);
@@ -155,6 +155,7 @@ inline object amend(std::string_view name, object x) {
     part = dynamic::expand(part.to(place.type()), place.sizes());
     writes.emplace_back(std::move(place), std::move(part));
   }
+  settle();
   for (auto& [place, part] : writes) place.assign_(part);
   return make_null();
 }
@@ -166,13 +167,13 @@ inline object flip(std::string_view name, object x) {
 }
 
 inline object onehot(std::string_view name, object x) {
-  const arguments given(name, x, 1, 2, longs_trailing);
+  const arguments given(name, x, 1, 2, long_trailing);
   const operand found = given.operand_at(0);
   return respond(dynamic::one_hot(found.value, given.size() == 2 ? given.long_at(1) : -1), found.handle);
 }
 
 inline object flatten(std::string_view name, object x) {
-  const arguments given(name, x, 1, 3, longs_trailing);
+  const arguments given(name, x, 1, 3, long_trailing);
   const operand found = given.operand_at(0);
   return respond(
       dynamic::flatten(found.value, given.size() > 1 ? given.long_at(1) : 0, given.size() > 2 ? given.long_at(2) : -1),

@@ -50,7 +50,7 @@ struct request {
   bool first = false, second = false;
 };
 inline request read(std::string_view name, object x, std::int64_t axis, bool first) {
-  arguments given(name, x, 1, 4, longs_trailing | flag_trailing);
+  arguments given(name, x, 1, 4, long_trailing | flag_trailing);
   std::vector<bool> flags;
   while (const auto flag = given.take_flag()) flags.insert(flags.begin(), *flag);
   axis = given.take_long().value_or(axis);
@@ -90,7 +90,7 @@ inline object topk(std::string_view name, object x) {
 
 /// median and kthvalue: (values;indices) along a dimension; the median of all is one value.
 inline object median(std::string_view name, object x) {
-  arguments given(name, x, 1, 3, longs_trailing | flag_trailing);
+  arguments given(name, x, 1, 3, long_trailing | flag_trailing);
   const bool keep = given.take_flag().value_or(false);
   const auto axis_given = given.take_long();
   given.none_left(1);
@@ -122,7 +122,7 @@ inline object unique(std::string_view name, object x) {
 
 /// Running sums along a dimension, without history; those of integers are long and wrap around.
 inline object cumsum(std::string_view name, object x) {
-  arguments given(name, x, 1, 2, longs_trailing);
+  arguments given(name, x, 1, 2, long_trailing);
   const std::int64_t wanted = given.take_long().value_or(0);
   given.none_left(1);
   const operand found = given.operand_at(0);

@@ -56,11 +56,15 @@ inline tensor randint(std::int64_t low, std::int64_t high, const dims& sizes, dt
 
 inline tensor randperm(std::int64_t n, dtype type) {
   if (n < 0) throw value_error(message("randperm of ", n, " numbers"));
-  longs values(static_cast<std::size_t>(n));
-  std::iota(values.begin(), values.end(), 0);
-  for (std::int64_t i = 0; i + 1 < n; ++i)
-    std::swap(values[static_cast<std::size_t>(i)], values[static_cast<std::size_t>(i + session().random.below(n - i))]);
-  return copied(dtype::int64, {n}, values.data()).to(type);
+  return written(dtype::int64, {n},
+                 [&](void* to) {
+                   const std::span values(static_cast<std::int64_t*>(to), static_cast<std::size_t>(n));
+                   std::iota(values.begin(), values.end(), 0);
+                   for (std::int64_t i = 0; i + 1 < n; ++i)
+                     std::swap(values[static_cast<std::size_t>(i)],
+                               values[static_cast<std::size_t>(i + session().random.below(n - i))]);
+                 })
+      .to(type);
 }
 
 /// Sizes from a long, a list of longs, or the tensor in a handle.
@@ -367,6 +371,7 @@ inline object dict(std::string_view name, object x) {
 inline object constant(std::string_view name, object x) {
   const double value = name == "ones" ? 1 : 0;
   if (auto* t = find_held_as<held_tensor>(x)) {
+    settle();
     t->value.fill_(value);
     return make_null();
   }
@@ -386,7 +391,9 @@ inline object fill(std::string_view name, object x) {
   if (!t) given.refuse(0, "a tensor's handle");
   const tensor value = given.operand_at(1).value;
   if (value.dim() != 0) given.refuse(1, "one number");
-  t->value.fill_(value.item());
+  const double number = value.item();
+  settle();
+  t->value.fill_(number);
   return make_null();
 }
 
