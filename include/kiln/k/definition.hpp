@@ -58,6 +58,7 @@ inline std::vector<std::string_view> option_names(std::string_view type) {
       {"hardtanh", "min max inplace"},
       {"softplus", "beta threshold"},
       {"threshold", "threshold value inplace"},
+      {"transformer", "in heads elayers dlayers hidden dropout"},
       {"selfattention", "dim heads dropout norm"},
       {"pad", "pad padmode value"},
       {"randomcrop", "size pad padmode value"},

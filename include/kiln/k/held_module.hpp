@@ -15,43 +15,14 @@
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/k/autograd.hpp>
 #include <kiln/k/definition.hpp>
+#include <kiln/k/module_body.hpp>
 #include <kiln/k/objects.hpp>
 #include <kiln/k/options.hpp>
 #include <kiln/k/session.hpp>
 #include <kiln/k/settings.hpp>
+#include <kiln/k/transformer.hpp>
 
 namespace kiln::k {
-
-/// A module with what q said of it. Handles, parents and optimizers share it.
-struct module_body {
-  std::string type, name;
-  std::vector<option> options;
-  dynamic::module module;
-  std::vector<std::shared_ptr<module_body>> children;
-
-  bool container() const { return type == "sequential"; }
-  /// The name of a child: its own, or its number.
-  std::string child_name(std::size_t i) const {
-    return children[i]->name.empty() ? std::to_string(i) : children[i]->name;
-  }
-  tensor_list parameters() const { return listed(module.named_parameters()); }
-  tensor_list buffers() const { return listed(module.named_buffers()); }
-
-  /// Puts the children together anew.
-  void assemble() {
-    dynamic::module::named_modules parts;
-    for (std::size_t i = 0; i < children.size(); ++i) parts.emplace_back(child_name(i), children[i]->module);
-    module = dynamic::sequential(std::move(parts));
-  }
-  static tensor_list listed(const dynamic::module::named_tensors& from) {
-    tensor_list all;
-    for (const auto& [path, value] : from) {
-      all.names.push_back(path);
-      all.values.push_back(value);
-    }
-    return all;
-  }
-};
 
 namespace modules {
 
@@ -139,6 +110,12 @@ inline std::shared_ptr<module_body> build(const definition& from) {
     body->assemble();
     return body;
   }
+  if (from.type == "transformer" && from.children.empty()) {
+    auto made = transformer(translated(from.type, "in heads elayers dlayers hidden dropout", body->options));
+    made->name = body->name;
+    made->options = std::move(body->options);
+    return made;
+  }
   if (!from.children.empty()) throw value_error(message(from.type, " takes no modules within it"));
   for (const layer_row& row : layer_rows)
     if (row.name == from.type) {
@@ -159,8 +136,8 @@ inline void write(const module_body& body, const std::string& indent, std::strin
   for (const auto& [from, to] : {std::pair{"True", "true"}, std::pair{"False", "false"}})
     for (std::size_t at = 0; (at = settings.find(from, at)) != std::string::npos;)
       settings.replace(at, std::string_view(from).size(), to);
-  out += "torch::nn::" + body.module.type() + "(" + (body.container() ? "" : settings);
-  if (body.container() && !body.children.empty()) {
+  out += "torch::nn::" + body.module.type() + "(" + (body.children.empty() && !body.container() ? settings : "");
+  if (!body.children.empty()) {
     out += "\n";
     for (std::size_t i = 0; i < body.children.size(); ++i) {
       out += indent + "  (" + body.child_name(i) + "): ";
@@ -179,7 +156,8 @@ struct row {
 };
 inline void rows_of(const module_body& body, std::int64_t depth, std::vector<row>& into) {
   into.push_back({depth, &body});
-  for (const auto& child : body.children) rows_of(*child, depth + 1, into);
+  if (body.container())  // what is made as a whole is described as a whole
+    for (const auto& child : body.children) rows_of(*child, depth + 1, into);
 }
 
 inline object tensors_value(const tensor_list& list) {

@@ -242,7 +242,7 @@ inline object parmtypes(std::string_view name, object x) {
   all_within(module_at(given), "", all);
   std::vector<std::string> names, types;
   for (const auto& [path, body] : all) {
-    if (body->container()) continue;
+    if (!body->children.empty()) continue;
     for (const std::string& each : body->parameters().names) {
       names.push_back((path.empty() ? "" : path + ".") + each);
       types.push_back(body->type);

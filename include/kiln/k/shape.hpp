@@ -2,12 +2,14 @@
 // Other sizes and orders of the same elements, parts of tensors, tensors side by side.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <kiln/dynamic/creation.hpp>
 #include <kiln/dynamic/indexing.hpp>
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/k/arguments.hpp>
@@ -137,6 +139,32 @@ inline object index(std::string_view name, object x) {
   return respond(tensors::indexed(found.value, given.long_at(1), given[2]), found.handle);
 }
 
+/// One image of many: (images;rows;cols;padding;value), images by channels, height, width. Images fill the grid row by
+/// row, with `padding` elements of the value before, between and behind them.
+inline object makegrid(std::string_view name, object x) {
+  const arguments given(name, x, 3, 5);
+  const operand found = given.operand_at(0);
+  const std::int64_t rows = given.long_at(1), columns = given.long_at(2);
+  const std::int64_t padding = given.size() > 3 ? given.long_at(3) : 2;
+  const double value = given.size() > 4 ? given.number_at(4) : 0;
+  if (found.value.dim() != 4) throw shape_error(message("expects 4 dimensions, given sizes ", found.value.sizes()));
+  if (rows < 1 || columns < 1 || padding < 0 || rows > (1 << 20) || columns > (1 << 20) || padding > (1 << 20))
+    throw value_error(message("a grid of ", rows, " by ", columns, " with padding ", padding));
+  const dims& sizes = found.value.sizes();
+  const std::int64_t height = sizes[2] + padding, width = sizes[3] + padding;
+  const tensor grid =
+      dynamic::full({sizes[1], rows * height + padding, columns * width + padding}, value, dtype::float64)
+          .to(found.value.type())
+          .eval();
+  const no_grad quiet;
+  for (std::int64_t i = 0; i < std::min(sizes[0], rows * columns); ++i) {
+    const tensor lines = dynamic::narrow(grid, 1, i / columns * height + padding, sizes[2]);
+    dynamic::narrow(lines, 2, i % columns * width + padding, sizes[3])
+        .assign_(dynamic::select(found.value, 0, i).detach());
+  }
+  return respond(grid, found.handle);
+}
+
 /// (x;dim;i;value): elements along a dimension set in place.
 inline object amend(std::string_view name, object x) {
   const arguments given(name, x, 4, 4);
@@ -197,6 +225,7 @@ inline void offer_shape(registry& r) {
   r.offer("unsqueeze", shape::unsqueeze);
   r.offer("narrow", shape::narrow);
   r.offer("index", shape::index);
+  r.offer("makegrid", shape::makegrid);
   r.offer("amend", shape::amend);
   r.offer("Flip", shape::flip);
   r.offer("onehot", shape::onehot);

@@ -66,3 +66,7 @@ q)size a
 q)reshape(til 6;4 2)
 reshape: 
 q)free()
+q)first makegrid(2 1 1 2#1 2 3 4;1;2;1;9)
+9 9 9 9 9 9 9
+9 1 2 9 3 4 9
+9 9 9 9 9 9 9
