@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// What handles stand for: the objects that q holds, the table of them, and what a value of q says about being one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <kiln/k/convert.hpp>
+#include <kiln/k/guard.hpp>
+#include <kiln/k/value.hpp>
+
+namespace kiln::k {
+
+/// The classes of objects that handles stand for.
+enum class held_class { one_tensor, vector, dict, module, loss, optimizer, model };
+
+inline std::string_view name(held_class c) {
+  static constexpr std::string_view names[] = {"tensor", "vector", "dict", "module", "loss", "optimizer", "model"};
+  return names[static_cast<std::size_t>(c)];
+}
+
+/// What a handle keeps alive. Several handles may hold one object: `share` makes what the next one holds.
+class held {
+ public:
+  held() = default;
+  held(const held&) = delete;
+  held& operator=(const held&) = delete;
+  virtual ~held() = default;
+
+  virtual held_class kind() const = 0;
+  /// For another handle to the same object.
+  virtual std::unique_ptr<held> share() const = 0;
+  /// Equal for two that hold one object.
+  virtual const void* identity() const = 0;
+  /// How many hold the object.
+  virtual std::int64_t uses() const = 0;
+  /// Empty where no tensor is in it.
+  virtual std::string device() const = 0;
+  /// Empty where it has no single one.
+  virtual std::string dtype_name() const { return {}; }
+  /// Sizes of a tensor, else how many tensors or parameters it has.
+  virtual object size() const = 0;
+  virtual std::int64_t elements() const = 0;
+  virtual std::int64_t bytes() const = 0;
+  virtual std::int64_t tensor_count() const = 0;
+};
+
+/// Thrown for a handle whose object is gone.
+struct stale_handle : bare_error {
+  stale_handle() : bare_error("stale pointer") {}
+};
+
+/// The objects that live, by number. A number has a slot in its low 24 bits and, above them, how often the slot was
+/// taken before (32 bits) under a mark, so the number of a freed object never names another one.
+class handle_table {
+ public:
+  std::int64_t insert(std::unique_ptr<held> what) {
+    std::size_t place = slots_.size();
+    if (!free_.empty()) {
+      place = free_.back();
+    } else {
+      if (place >= slot_limit) throw memory_error("more than 16 million handles are alive; free some");
+      slots_.emplace_back();
+      free_.reserve(slots_.capacity());  // erase must not fail
+    }
+    slot& s = slots_[place];
+    s.what = std::move(what);
+    if (!free_.empty()) free_.pop_back();
+    ++count_;
+    return number(place);
+  }
+
+  /// The object of that number; null when there is none, or none any more.
+  held* find(std::int64_t number) const {
+    const auto bits = static_cast<std::uint64_t>(number);
+    const std::size_t place = bits & (slot_limit - 1);
+    if (bits >> 56 != mark || place >= slots_.size()) return nullptr;
+    const slot& s = slots_[place];
+    return s.turn == static_cast<std::uint32_t>(bits >> 24) ? s.what.get() : nullptr;
+  }
+
+  /// Lets go of the object; nothing happens where there is none.
+  void erase(std::int64_t number) noexcept {
+    if (!find(number)) return;
+    const std::size_t place = static_cast<std::uint64_t>(number) & (slot_limit - 1);
+    slot& s = slots_[place];
+    const std::unique_ptr<held> last = std::move(s.what);
+    --count_;
+    if (++s.turn != 0) free_.push_back(place);  // a slot whose turns are used up rests for ever
+  }
+
+  /// Puts another object in the place of one, whose number stays.
+  void replace(std::int64_t number, std::unique_ptr<held> what) noexcept {
+    slots_[static_cast<std::uint64_t>(number) & (slot_limit - 1)].what = std::move(what);
+  }
+
+  void clear() noexcept {
+    for (std::size_t place = 0; place < slots_.size(); ++place)
+      if (slots_[place].what) erase(number(place));
+  }
+
+  std::size_t size() const { return count_; }
+
+  /// Calls f(number, held&) for each object.
+  template <class F>
+  void for_each(F&& f) const {
+    for (std::size_t place = 0; place < slots_.size(); ++place)
+      if (slots_[place].what) f(number(place), *slots_[place].what);
+  }
+
+ private:
+  static constexpr std::size_t slot_limit = std::size_t{1} << 24;
+  static constexpr std::uint64_t mark = 0x6b;  // keeps handles apart from small numbers of users
+  struct slot {
+    std::unique_ptr<held> what;
+    std::uint32_t turn = 0;
+  };
+  std::int64_t number(std::size_t place) const {
+    return static_cast<std::int64_t>(mark << 56 | std::uint64_t{slots_[place].turn} << 24 | place);
+  }
+  std::vector<slot> slots_;
+  std::vector<std::size_t> free_;
+  std::size_t count_ = 0;
+};
+
+/// The table of this process. It is never destroyed: q's world may be gone when a library's statics are.
+inline handle_table& handles() {
+  static handle_table& table = *new handle_table;
+  return table;
+}
+
+/// The number in a value of a handle's shape: a general list of one long.
+inline std::optional<std::int64_t> handle_number(object x) {
+  if (x->type != mixed_type || x->count != 1 || items<object>(x)[0]->type != -long_type) return {};
+  return items<object>(x)[0]->long_integer;
+}
+
+/// The object that a value stands for; null for values that are no handles.
+/// @throws stale_handle for a handle whose object is gone.
+inline held* find_held(object x) {
+  const auto number = handle_number(x);
+  if (!number) return nullptr;
+  if (held* what = handles().find(*number)) return what;
+  throw stale_handle();
+}
+
+/// The same as a known class; null for values that are no handles, or handles to something else.
+template <class Held>
+Held* find_held_as(object x) {
+  return dynamic_cast<Held*>(find_held(x));
+}
+
+/// A new handle, as q keeps it.
+inline object make_handle(std::unique_ptr<held> what) {
+  return knk(1, kj(handles().insert(std::move(what))));
+}
+
+/// What `class` and messages say of a value.
+inline std::string describe(object x) {
+  if (const auto number = handle_number(x)) {
+    const held* what = handles().find(*number);
+    return what ? std::string(name(what->kind())) : "stale pointer";
+  }
+  return kind_name(x);
+}
+
+}  // namespace kiln::k

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a handle to a module holds, and how one is made of a definition.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <kiln/dynamic/modules.hpp>
+#include <kiln/dynamic/shape.hpp>
+#include <kiln/k/autograd.hpp>
+#include <kiln/k/definition.hpp>
+#include <kiln/k/module_body.hpp>
+#include <kiln/k/objects.hpp>
+#include <kiln/k/options.hpp>
+#include <kiln/k/session.hpp>
+#include <kiln/k/settings.hpp>
+#include <kiln/k/transformer.hpp>
+
+namespace kiln::k {
+
+namespace modules {
+
+/// A layer of q's, what kiln calls it, and its options in both languages.
+struct layer_row {
+  std::string_view name, layer, options;
+};
+
+inline constexpr auto layer_rows = std::to_array<layer_row>({
+    {"linear", "Linear", "in=in_features out=out_features bias dtype"},
+    {"conv2d", "Conv2d",
+     "in=in_channels out=out_channels size=kernel_size stride pad=padding dilate=dilation groups bias"},
+    {"batchnorm1d", "BatchNorm1d", "in=num_features eps momentum affine track=track_running_stats"},
+    {"batchnorm2d", "BatchNorm2d", "in=num_features eps momentum affine track=track_running_stats"},
+    {"layernorm", "LayerNorm", "shape=normalized_shape eps affine=elementwise_affine"},
+    {"drop", "Dropout", "p inplace=-"},
+    {"maxpool2d", "MaxPool2d", "size=kernel_size stride pad=padding dilate=dilation ceiling=ceil_mode"},
+    {"avgpool2d", "AvgPool2d", "size=kernel_size stride pad=padding ceiling=ceil_mode countpad=count_include_pad"},
+    {"adaptavg2d", "AdaptiveAvgPool2d", "size=output_size"},
+    {"flatten", "Flatten", "start=start_dim end=end_dim"},
+    {"embed", "Embedding", "rows=num_embeddings cols=embedding_dim padindex=padding_idx"},
+    {"lstm", "LSTM",
+     "in=input_size hidden=hidden_size layers=num_layers bias batchfirst=batch_first dropout bi=bidirectional"},
+    {"gru", "GRU",
+     "in=input_size hidden=hidden_size layers=num_layers bias batchfirst=batch_first dropout bi=bidirectional"},
+    {"relu", "ReLU", "inplace=-"},
+    {"relu6", "ReLU6", "inplace=-"},
+    {"selu", "SELU", "inplace=-"},
+    {"silu", "SiLU", "inplace=-"},
+    {"mish", "Mish", "inplace=-"},
+    {"gelu", "GELU", ""},
+    {"sigmoid", "Sigmoid", ""},
+    {"logsigmoid", "LogSigmoid", ""},
+    {"softsign", "Softsign", ""},
+    {"tanh", "Tanh", ""},
+    {"tanhshrink", "Tanhshrink", ""},
+    {"leakyrelu", "LeakyReLU", "slope=negative_slope inplace=-"},
+    {"elu", "ELU", "alpha inplace=-"},
+    {"celu", "CELU", "alpha inplace=-"},
+    {"softshrink", "Softshrink", "lambda=lambd"},
+    {"hardshrink", "Hardshrink", "lambda=lambd"},
+    {"softplus", "Softplus", "beta threshold"},
+    {"hardtanh", "Hardtanh", "min=min_val max=max_val inplace=-"},
+    {"softmax", "Softmax", "dim"},
+    {"logsoftmax", "LogSoftmax", "dim"},
+    {"identity", "Identity", ""},
+});
+
+/// Layers of q's that only change a shape, which kiln has as functions; no value for other names.
+inline dynamic::module shape_layer(std::string_view type, const std::vector<option>& given) {
+  static constexpr auto rows = std::to_array<layer_row>({{"reshape", "Reshape", "size"},
+                                                         {"squeeze", "Squeeze", "dim"},
+                                                         {"unsqueeze", "Unsqueeze", "dim"},
+                                                         {"transpose", "Transpose", "dim0 dim1"},
+                                                         {"select", "Select", "dim ind"}});
+  for (const layer_row& row : rows) {
+    if (row.name != type) continue;
+    const dynamic::options how = translated(type, row.options, given);
+    dynamic::option_reader r{std::string(type), how};
+    if (type == "reshape")
+      return dynamic::graph::function_of(
+          "Reshape", [size = r.need<dims>("size")](const tensor& x, bool) { return dynamic::reshape(x, size); });
+    if (type == "squeeze" && !r.has("dim"))
+      return dynamic::graph::function_of("Squeeze", [](const tensor& x, bool) { return dynamic::squeeze(x); });
+    const bool two = type == "transpose" || type == "select";
+    const auto first = r.need<std::int64_t>(type == "transpose" ? "dim0" : "dim");
+    const auto second = two ? r.need<std::int64_t>(type == "transpose" ? "dim1" : "ind") : 0;
+    return dynamic::graph::function_of(std::string(row.layer), [=, t = std::string(type)](const tensor& x, bool) {
+      if (t == "squeeze") return dynamic::squeeze(x, first);
+      if (t == "unsqueeze") return dynamic::unsqueeze(x, first);
+      return t == "transpose" ? dynamic::transpose(x, first, second) : dynamic::select(x, first, second);
+    });
+  }
+  return {};
+}
+
+inline std::shared_ptr<module_body> build(const definition& from) {
+  auto body = std::make_shared<module_body>();
+  body->type = from.type;
+  body->name = from.name;
+  body->options = options_by_name(from);
+  if (body->container()) {
+    if (!body->options.empty()) throw value_error("sequential takes no options");
+    for (const definition& child : from.children) body->children.push_back(build(child));
+    body->assemble();
+    return body;
+  }
+  if (from.type == "transformer" && from.children.empty()) {
+    auto made = transformer(translated(from.type, "in heads elayers dlayers hidden dropout", body->options));
+    made->name = body->name;
+    made->options = std::move(body->options);
+    return made;
+  }
+  if (!from.children.empty()) throw value_error(message(from.type, " takes no modules within it"));
+  for (const layer_row& row : layer_rows)
+    if (row.name == from.type) {
+      body->module = dynamic::make_module(row.layer, translated(from.type, row.options, body->options));
+      return body;
+    }
+  body->module = shape_layer(from.type, body->options);
+  if (!body->module.defined())
+    throw value_error(message("unrecognized or not offered module `", from.type,
+                              "; kiln has sequential, linear, "
+                              "conv2d, batchnorm1d, relu and others, which help lists"));
+  return body;
+}
+
+/// The text in the style that users know.
+inline void write(const module_body& body, const std::string& indent, std::string& out) {
+  std::string settings = body.module.settings();
+  for (const auto& [from, to] : {std::pair{"True", "true"}, std::pair{"False", "false"}})
+    for (std::size_t at = 0; (at = settings.find(from, at)) != std::string::npos;)
+      settings.replace(at, std::string_view(from).size(), to);
+  out += "torch::nn::" + body.module.type() + "(" + (body.children.empty() && !body.container() ? settings : "");
+  if (!body.children.empty()) {
+    out += "\n";
+    for (std::size_t i = 0; i < body.children.size(); ++i) {
+      out += indent + "  (" + body.child_name(i) + "): ";
+      write(*body.children[i], indent + "  ", out);
+      out += "\n";
+    }
+    out += indent;
+  }
+  out += ")";
+}
+
+/// Rows of a definition, parents first.
+struct row {
+  std::int64_t depth;
+  const module_body* body;
+};
+inline void rows_of(const module_body& body, std::int64_t depth, std::vector<row>& into) {
+  into.push_back({depth, &body});
+  if (body.container())  // what is made as a whole is described as a whole
+    for (const auto& child : body.children) rows_of(*child, depth + 1, into);
+}
+
+inline object tensors_value(const tensor_list& list) {
+  std::vector<owned> values;
+  for (const tensor& t : list.values) values.emplace_back(to_value(t));
+  return make_dictionary(list.names, make_list(std::move(values)));
+}
+
+/// The definition: a dictionary for one layer, a table for a container; with tensors where they are asked for.
+inline object describe_module(const module_body& body, bool with_tensors) {
+  std::vector<row> rows;
+  rows_of(body, 0, rows);
+  std::vector<std::string> types, names;
+  longs depths;
+  std::vector<owned> options, parms, buffers;
+  for (const row& r : rows) {
+    depths.push_back(r.depth);
+    types.push_back(r.body->type);
+    names.push_back(r.body->name);
+    options.emplace_back(options_value(r.body->options));
+    if (!with_tensors) continue;
+    parms.emplace_back(r.body->container() ? tensors_value({}) : tensors_value(r.body->parameters()));
+    buffers.emplace_back(r.body->container() ? tensors_value({}) : tensors_value(r.body->buffers()));
+  }
+  std::vector<std::string> columns{"depth", "module", "name", "options"};
+  std::vector<owned> values;
+  if (body.container()) {
+    values.emplace_back(make_longs(depths));
+    values.emplace_back(make_symbols(types));
+    values.emplace_back(make_symbols(names));
+    values.emplace_back(make_list(std::move(options)));
+    if (with_tensors) {
+      values.emplace_back(make_list(std::move(parms)));
+      values.emplace_back(make_list(std::move(buffers)));
+    }
+  } else {
+    columns.erase(columns.begin());
+    values.emplace_back(make_symbol(types[0]));
+    values.emplace_back(make_symbol(names[0]));
+    values.push_back(std::move(options[0]));
+    if (with_tensors) {
+      values.push_back(std::move(parms[0]));
+      values.push_back(std::move(buffers[0]));
+    }
+  }
+  if (with_tensors) columns.insert(columns.end(), {"parms", "buffers"});
+  object dictionary = make_dictionary(columns, make_list(std::move(values)));
+  return body.container() ? xT(dictionary) : dictionary;
+}
+
+}  // namespace modules
+
+class held_module : public held,
+                    public printed_object,
+                    public defined_object,
+                    public movable_object,
+                    public parameter_owner {
+ public:
+  explicit held_module(std::shared_ptr<module_body> what) : body(std::move(what)) {}
+  held_class kind() const override { return held_class::module; }
+  std::unique_ptr<held> share() const override { return std::make_unique<held_module>(body); }
+  const void* identity() const override { return body.get(); }
+  std::int64_t uses() const override { return body.use_count(); }
+  std::string device() const override { return body->parameters().values.empty() ? "" : "cpu"; }
+  object size() const override { return kj(static_cast<std::int64_t>(body->parameters().values.size())); }
+  std::int64_t elements() const override { return all().elements(); }
+  std::int64_t bytes() const override { return all().bytes(); }
+  std::int64_t tensor_count() const override { return all().tensor_count(); }
+  std::string text() const override {
+    std::string out;
+    modules::write(*body, "", out);
+    return out;
+  }
+  object definition(bool all_options) const override { return modules::describe_module(*body, all_options); }
+  tensor_list parameters() const override { return body->parameters(); }
+  void move_to(const tensor_options& options) override {
+    for (const tensor& t : body->parameters().values)
+      if (options.type && *options.type != t.type())
+        throw value_error(message("a module of ", symbol_of(t.type()),
+                                  " parameters does not change its dtype; make "
+                                  "one anew"));
+  }
+
+  std::shared_ptr<module_body> body;
+
+ private:
+  held_list all() const {
+    auto list = std::make_shared<tensor_list>(body->parameters());
+    for (const tensor& t : body->buffers().values) list->values.push_back(t);
+    return {held_class::vector, std::move(list)};
+  }
+};
+
+inline object module_handle(std::shared_ptr<module_body> body) {
+  return make_handle(std::make_unique<held_module>(std::move(body)));
+}
+
+/// Objects that have a module in them, and perhaps data for it, implement this beside `held`.
+struct module_holder {
+  /// Null where it has none.
+  virtual std::shared_ptr<module_body> held_body() const = 0;
+  /// What the module is given where a call names no inputs.
+  virtual std::vector<tensor> usual_inputs(bool test) const = 0;
+
+ protected:
+  ~module_holder() = default;
+};
+
+/// The module that a value stands for, by itself or within a model or optimizer; null for anything else.
+inline std::shared_ptr<module_body> find_module(object x) {
+  held* what = find_held(x);
+  if (auto* m = dynamic_cast<held_module*>(what)) return m->body;
+  if (auto* holder = dynamic_cast<module_holder*>(what)) return holder->held_body();
+  return nullptr;
+}
+
+}  // namespace kiln::k
