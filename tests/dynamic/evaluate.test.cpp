@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <dynamic/values.hpp>
+#include <thread>
 #include <vector>
 
 using namespace kiln::dynamic;
@@ -328,6 +329,22 @@ TEST_CASE("in-place changes after lazy reads are noticed") {
   x.as<float>() += 1.0f;
   CHECK_THROWS_AS(c.eval(), kiln::graph_error);
   CHECK(near(values(x), {6, 6}));
+}
+
+TEST_CASE("threads evaluate what is their own, from tensors of all") {
+  tensor x = made({1000}, std::vector<double>(1000, 3));
+  x.requires_grad_();
+  std::vector<std::thread> threads;
+  std::vector<double> sums(4);
+  for (std::size_t t = 0; t < sums.size(); ++t)
+    threads.emplace_back([&x, &sum = sums[t], t] {
+      for (int i = 0; i < 50; ++i) {
+        const tensor y = mul(add(x, scalar(static_cast<double>(t))), x);
+        sum += reduce("sum", sub(y, reduce("max", x))).item();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t t = 0; t < sums.size(); ++t) CHECK(sums[t] == 50 * 1000 * (3 * (3. + static_cast<double>(t)) - 3));
 }
 
 TEST_CASE("an evaluation that throws leaves everything as it was") {
