@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <dynamic/values.hpp>
+#include <thread>
 #include <vector>
 
 using namespace kiln::dynamic;
@@ -265,6 +266,21 @@ TEST_CASE("gradients through rows, broadcasts, choices and types") {
   }
 }
 
+TEST_CASE("a node holds what its gradient reads, and nothing else") {
+  tensor w = made({2}, {1, 2});
+  w.requires_grad_();
+  tensor x = made({2}, {3, 4}), b = made({2}, {5, 6});
+  const auto holders = [](const tensor& t) { return t.state()->memory->references.load(); };
+  const auto of_x = holders(x), of_b = holders(b);
+  const tensor y = add(mul(w, x), b).eval();
+  CHECK(holders(x) == of_x + 1);
+  CHECK(holders(b) == of_b);
+  b.fill_(0);
+  reduce("sum", y).backward();
+  CHECK(near(values(w.grad()), {3, 4}));
+  CHECK(holders(x) == of_x);
+}
+
 TEST_CASE("second derivatives") {
   tensor x = made({2}, {2, 3}, dtype::float64);
   x.requires_grad_();
@@ -328,6 +344,22 @@ TEST_CASE("in-place changes after lazy reads are noticed") {
   x.as<float>() += 1.0f;
   CHECK_THROWS_AS(c.eval(), kiln::graph_error);
   CHECK(near(values(x), {6, 6}));
+}
+
+TEST_CASE("threads evaluate what is their own, from tensors of all") {
+  tensor x = made({1000}, std::vector<double>(1000, 3));
+  x.requires_grad_();
+  std::vector<std::thread> threads;
+  std::vector<double> sums(4);
+  for (std::size_t t = 0; t < sums.size(); ++t)
+    threads.emplace_back([&x, &sum = sums[t], t] {
+      for (int i = 0; i < 50; ++i) {
+        const tensor y = mul(add(x, scalar(static_cast<double>(t))), x);
+        sum += reduce("sum", sub(y, reduce("max", x))).item();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t t = 0; t < sums.size(); ++t) CHECK(sums[t] == 50 * 1000 * (3 * (3. + static_cast<double>(t)) - 3));
 }
 
 TEST_CASE("an evaluation that throws leaves everything as it was") {
