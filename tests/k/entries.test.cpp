@@ -4,7 +4,10 @@
 
 #include "k/support.hpp"
 
+#include <cstdlib>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 using namespace k_test;
 
@@ -15,7 +18,36 @@ owned function_named(const owned& all, std::string_view name) {
   return owned::share(k::items<k::object>(k::values_of(all.get()))[row]);
 }
 
+// docs/q_functions.md, as the table has it.
+std::string page() {
+  std::string text =
+      "# Functions for q\n\nAll functions that `fns` gives, by area. A tier of 1 or 2 is what first sessions and training "
+      "of small models use, 3 the\nlong tail; 0 is what kiln has beyond ktorch's names. Functions that are not offered "
+      "answer with an error that says so. This\npage is made from the table in include/kiln/k/functions.hpp by "
+      "tests/k/entries.test.cpp (KILN_WRITE_PAGES=1 writes it).\n";
+  for (int a = 0; a <= static_cast<int>(k::area::models); ++a) {
+    const auto area = static_cast<k::area>(a);
+    text +=
+        "\n## " + std::string(k::name(area)) + "\n\n| function | tier | offered | form: result |\n|---|---|---|---|\n";
+    for (std::size_t row = 0; row < k::functions.size(); ++row) {
+      const k::function_row& f = k::functions[row];
+      if (f.area != area) continue;
+      text += "| `" + std::string(f.name) + "` | " + std::to_string(f.tier) + " | " +
+              (k::library().offers(row) ? "yes" : "no") + " | " + std::string(f.help) + " |\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+TEST_CASE("the page of functions says what the table says") {
+  const std::string file = KILN_TEST_SOURCE_DIR "/docs/q_functions.md";
+  if (std::getenv("KILN_WRITE_PAGES")) std::ofstream(file) << page();
+  std::ostringstream written;
+  written << std::ifstream(file).rdbuf();
+  CHECK(written.str() == page());
+}
 
 TEST_CASE("fns gives all functions by name, with their arity") {
   const no_leak watch;
@@ -61,9 +93,9 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
   std::vector<owned> handles;
   const auto atom = [&]() -> owned {
     static constexpr std::int64_t numbers[] = {-3, -1, 0, 1, 2, 3, 5, k::null_long, std::int64_t{1} << 40};
-    static constexpr std::string_view words[] = {"",      "grad", "cpu",  "cuda",       "float",  "long", "mse",
-                                                 "linear", "relu", "adam", "sequential", "zeros",  "rand", "randn",
-                                                 "loss",  "x",    "sgd",  "batchsize",  "weight", "\xc3\xa4"};
+    static constexpr std::string_view words[] = {"",       "grad", "cpu",  "cuda",       "float",  "long",    "mse",
+                                                 "linear", "relu", "adam", "sequential", "zeros",  "rand",    "randn",
+                                                 "loss",   "x",    "sgd",  "batchsize",  "weight", "\xc3\xa4"};
     switch (below(9)) {
       case 0:
         return flag(random() & 1);
@@ -97,8 +129,8 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
       case 5:
         return list(reals({1, 2}), reals({3, 4}));
       case 6:
-        return owned(k::make_dictionary(std::vector<std::string>{"a", "lr"},
-                                        list(self(self, 3), self(self, 3)).release()));
+        return owned(
+            k::make_dictionary(std::vector<std::string>{"a", "lr"}, list(self(self, 3), self(self, 3)).release()));
       case 7:
         return list(self(self, depth + 1), self(self, depth + 1), self(self, depth + 1));
       case 8:
@@ -108,7 +140,9 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
     }
   };
   int errors = 0, results = 0;
-  for (int i = 0; i < 30000; ++i) {
+  const char* more = std::getenv("KILN_CALLS");  // 1000000 takes a minute
+  const int calls = more ? std::atoi(more) : 30000;
+  for (int i = 0; i < calls; ++i) {
     const std::size_t row = below(k::functions.size());
     owned x;
     switch (below(4)) {
