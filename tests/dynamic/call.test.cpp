@@ -26,14 +26,28 @@ TEST_CASE("every pointwise op of the list goes by its name") {
       CHECK(arity_of(f.rules->name) == 0);
       continue;
     }
-    const bool whole = !f.rules->accepts(dtype::float32);
-    std::vector<tensor> operands;
-    for (int i = 0; i < f.rules->arity; ++i)
-      operands.push_back(i > 0 && f.rest_are_numbers ? scalar(0.5)
-                                                     : made({2}, {2, 3}, whole ? dtype::int32 : dtype::float32));
     INFO(f.rules->name);
     CHECK(arity_of(f.rules->name) == f.rules->arity);
-    CHECK(values(call(f.rules->name, operands)).size() == 2);
+    for (int t = 0; t < kiln::dtype_count; ++t) {
+      const auto type = static_cast<dtype>(t);
+      INFO(kiln::name(type));
+      std::vector<tensor> operands;
+      for (int i = 0; i < f.rules->arity; ++i)
+        operands.push_back(i > 0 && f.rest_are_numbers ? (type == dtype::boolean ? scalar(true) : scalar(1))
+                                                       : made({2}, {1, 1}, type));
+      if (!f.rules->accepts(type)) {
+        CHECK_THROWS_AS(call(f.rules->name, operands), kiln::dtype_error);
+        continue;
+      }
+      const tensor y = call(f.rules->name, operands);
+      const dtype expected = f.rules->result(f.rules->common(type));
+      CHECK(y.type() == expected);
+      CHECK(values(y).size() == 2);
+      // And its gradient, if it has one.
+      if (!kiln::is_floating(expected) || !kiln::is_floating(type)) continue;
+      (f.rest_are_numbers ? operands.front() : operands.back()).requires_grad_();
+      reduce("sum", call(f.rules->name, operands)).backward();
+    }
     ++called;
   }
   CHECK(called > 70);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <dynamic/values.hpp>
+#include <thread>
 #include <vector>
 
 using namespace kiln::dynamic;
@@ -135,6 +136,17 @@ TEST_CASE("another number makes no other program, and no other tape of the same 
   }
   CHECK(evaluations() == 10);
   CHECK(statistics().programs == 1);
+}
+
+TEST_CASE("what several tapes read is computed twice at most") {
+  const tensor x = made({2}, {1, 2});
+  tensor y = x;
+  for (int i = 0; i < 10; ++i) y = call("sin", {y});
+  reset_statistics();
+  for (int i = 0; i < 10; ++i) values(mul(y, scalar(i)));
+  CHECK(!y.is_lazy());
+  CHECK(evaluations() == 11);
+  CHECK(statistics().instructions == (1 + 10 + 2) + (1 + 10) + 9 * 3);
 }
 
 TEST_CASE("not lazy: each call is evaluated at once") {
@@ -317,6 +329,22 @@ TEST_CASE("in-place changes after lazy reads are noticed") {
   x.as<float>() += 1.0f;
   CHECK_THROWS_AS(c.eval(), kiln::graph_error);
   CHECK(near(values(x), {6, 6}));
+}
+
+TEST_CASE("threads evaluate what is their own, from tensors of all") {
+  tensor x = made({1000}, std::vector<double>(1000, 3));
+  x.requires_grad_();
+  std::vector<std::thread> threads;
+  std::vector<double> sums(4);
+  for (std::size_t t = 0; t < sums.size(); ++t)
+    threads.emplace_back([&x, &sum = sums[t], t] {
+      for (int i = 0; i < 50; ++i) {
+        const tensor y = mul(add(x, scalar(static_cast<double>(t))), x);
+        sum += reduce("sum", sub(y, reduce("max", x))).item();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t t = 0; t < sums.size(); ++t) CHECK(sums[t] == 50 * 1000 * (3 * (3. + static_cast<double>(t)) - 3));
 }
 
 TEST_CASE("an evaluation that throws leaves everything as it was") {

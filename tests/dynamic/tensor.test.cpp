@@ -90,6 +90,26 @@ TEST_CASE("in place") {
   CHECK(near(values(shared), {.5, .5, .5, .5}));
 }
 
+TEST_CASE("a number that is written to, or learned, is a tensor") {
+  tensor s = scalar(2.0);
+  const tensor x = made({1}, {3}, dtype::float16), before = call("mul", {x, s});
+  CHECK(before.type() == dtype::float16);
+  s.as<float>().fill_(9);
+  CHECK(s.item() == 2);
+  CHECK_THROWS_AS(s.assign_(made({2}, {1, 2})), kiln::shape_error);
+  CHECK(call("mul", {x, s}).type() == dtype::float16);
+  s.fill_(5);
+  CHECK(s.item() == 5);
+  CHECK_THROWS_AS(before.eval(), kiln::graph_error);
+  const tensor after = call("mul", {x, s});
+  CHECK(after.type() == dtype::float32);
+  CHECK(after.item() == 15);
+  tensor w = scalar(2.0);
+  w.requires_grad_();
+  call("mul", {w, made({1}, {3})}).backward();
+  CHECK(w.grad().item() == 3);
+}
+
 TEST_CASE("in place and gradients") {
   tensor w = made({2}, {1, 2}), x = made({2}, {3, 4});
   w.requires_grad_();
@@ -130,5 +150,7 @@ TEST_CASE("refusals of gradients") {
   loss.backward();
   CHECK(near(values(x.grad()), {4, 8}));
   CHECK_THROWS_AS(loss.backward(), kiln::graph_error);
+  CHECK(x.to(device_kind::cpu).state() == x.state());
+  CHECK_THROWS_AS(x.to(device_kind::cuda), kiln::device_error);
   CHECK(holds(said<kiln::device_error>([] { check_device(device_kind::cuda); }), "no CUDA in this build"));
 }

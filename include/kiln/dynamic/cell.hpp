@@ -59,11 +59,14 @@ struct cell {
   int weight = 0;  ///< no fewer instructions than the tape of all that is pending from here down
   int leaves = 0;  ///< no fewer tensors than that reads
 
+  bool went_along = false;  ///< was computed on the tape of another cell, which kept nothing of it
+
   bool pending() const { return is != form::value && is != form::number; }
 };
 
-/// The most that a pending cell may stand for; before there would be more, operands are evaluated.
-inline constexpr int most_instructions = 256, most_leaves = 40;
+/// The most that a pending cell may stand for; before there would be more, operands are evaluated. (A kernel takes 64
+/// tensors; second derivatives read all leaves, and a gradient of each.)
+inline constexpr int most_instructions = 256, most_leaves = 30;
 
 /// Computes the value of a cell; does nothing if it has one. A cell whose evaluation throws stays as it was.
 void evaluate(cell& of);

@@ -56,17 +56,19 @@ inline ref<tensor_state> run(const cell& of, const tape_writer& w) {
   return made;
 }
 
-inline void evaluate(cell& x) {
+inline void evaluate_as(cell& x, bool keeps) {
   if (x.is == form::number || x.is == form::value) return;
   ref<tensor_state> value;
   for (bool rows = true; !value;) {
-    tape_writer w(x, rows);
+    tape_writer w(x, rows, keeps);
     if (!w.first.empty()) {
-      for (const std::shared_ptr<cell>& each : w.first) evaluate(*each);
+      // One that is kept because others read it is one tape, whatever else went along with it.
+      for (const std::shared_ptr<cell>& each : w.first) evaluate_as(*each, !each->went_along);
     } else if (w.misplaced()) {
       rows = false;
     } else {
       value = run(x, w);
+      w.note_what_went_along();
     }
   }
   // From here on nothing throws.
@@ -75,6 +77,10 @@ inline void evaluate(cell& x) {
   x.is = form::value;
   for (operand& o : x.in) o = {};
   x.arity = 0;
+}
+
+inline void evaluate(cell& x) {
+  evaluate_as(x, true);
 }
 
 inline const ref<tensor_state>& state_of(cell& x) {

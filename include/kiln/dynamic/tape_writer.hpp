@@ -62,8 +62,9 @@ inline cell* pending_of(const operand& o) {
 
 class tape_writer {
  public:
-  /// Without `rows`, no reduction that meets elements again goes on the tape.
-  tape_writer(cell& root, bool rows) : root_(root), rows_(rows) {
+  /// Without `rows`, no reduction that meets elements again goes on the tape; with `keeps`, nothing that went along
+  /// before and is held.
+  tape_writer(cell& root, bool rows, bool keeps) : root_(root), rows_(rows), keeps_(keeps) {
     const int result = write_root();
     if (!first.empty()) return;
     code.add_result(result);
@@ -78,6 +79,11 @@ class tape_writer {
   /// To be evaluated before: then there is no tape. (Shared: one may end by the evaluation of another that read it.)
   std::vector<std::shared_ptr<cell>> first;
 
+  /// When the tape has run.
+  void note_what_went_along() {
+    for (const auto& known : written_)
+      for (const auto& each : known) each.first->went_along = true;
+  }
   /// Whether the result is one value per row though its place is among elements: rows that are one element each.
   bool misplaced() const { return !row_root && levels_[static_cast<std::size_t>(code.results[0])] == level::row; }
 
@@ -196,7 +202,9 @@ class tape_writer {
       at = push_leaf(o.tracked ? state : without_history(state), per_row);
       return at;
     }
-    if (!joins(x, per_row, by)) {
+    // What one tape after the other would compute anew, and somebody else holds, had better be kept.
+    const bool keeps = keeps_ && x.went_along && x.weight > 2 && o.of.use_count() > 1;
+    if (keeps || !joins(x, per_row, by)) {
       add_first(o.of);
       return 0;
     }
@@ -306,8 +314,8 @@ class tape_writer {
   static ref<tensor_state> without_history(const ref<tensor_state>& x) { return x->history ? seen_with(*x, {}) : x; }
 
   cell& root_;
-  bool rows_, has_axes_ = false;
-  std::unordered_map<const cell*, int> written_[2];  // by whether it is per row
+  bool rows_, keeps_, has_axes_ = false;
+  std::unordered_map<cell*, int> written_[2];  // by whether it is per row
   std::unordered_map<const cell*, bool> holds_;
   std::vector<bool> of_rows_, flows_;
   std::vector<level> levels_;

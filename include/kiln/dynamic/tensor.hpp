@@ -76,15 +76,21 @@ class tensor {
   void to_host(void* to) const;
 
   /// The same tensor as one of a known type, on which all functions of kiln work; evaluated. Throws dtype_error if that
-  /// is not its type.
+  /// is not its type. Of a scalar(), a tensor of its own.
   template <Element T>
   Tensor<T> as() const {
     check_type(dtype_of<T>);
+    if (cell()->is == graph::form::number) return Tensor<T>(of_number());
     return Tensor<T>(state());
   }
 
   /// The elements as another type: lazy; of the same type, this tensor.
   tensor to(kiln::dtype type) const;
+  /// The values on a device. Throws device_error for one that this version has no dynamic tensors on.
+  tensor to(device_kind where) const {
+    check_device(where);
+    return *this;
+  }
   /// The elements in memory of their own; gradients flow through it.
   tensor clone() const;
   /// This tensor if its elements have no gaps, else a copy.
@@ -121,6 +127,8 @@ class tensor {
 
  private:
   void check_type(kiln::dtype wanted) const;
+  ref<tensor_state> of_number() const;
+  void becomes(ref<tensor_state> value, moment before);
   std::shared_ptr<graph::cell> cell_;
   mutable ref<tensor_state> packed_;
 };

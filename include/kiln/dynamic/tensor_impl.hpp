@@ -30,6 +30,17 @@ inline void tensor::check_type(kiln::dtype wanted) const {
                               ": convert it with to(), or ask for its own type"));
 }
 
+inline ref<tensor_state> tensor::of_number() const {
+  return graph::materialised(*cell())->value;
+}
+// The same cell from now on has a value; calls that read the number can tell whether it was changed since.
+inline void tensor::becomes(ref<tensor_state> value, moment before) {
+  graph::cell& mine = *cell();
+  mine.value = std::move(value);
+  mine.computed = before;
+  mine.is = graph::form::value;
+}
+
 inline tensor tensor::contiguous() const {
   return state()->contiguous ? *this : clone();
 }
@@ -95,6 +106,11 @@ inline bool tensor::is_leaf() const {
   return !history || !history->producer;
 }
 inline tensor& tensor::requires_grad_(bool on) {
+  if (cell()->is == graph::form::number && is_floating(type())) {
+    ref<tensor_state> value = of_number();
+    const moment now(*value->memory);
+    becomes(std::move(value), now);
+  }
   with_floating_type(type(), "requires_grad_", [&]<class T>(std::type_identity<T>) { as<T>().requires_grad(on); });
   return *this;
 }
@@ -131,6 +147,13 @@ inline void tensor::backward(const tensor& gradient, bool retain_graph, bool cre
 // ---- in place
 
 inline tensor& tensor::assign_(const tensor& values) {
+  if (cell()->is == graph::form::number) {
+    ref<tensor_state> value = of_number();
+    const moment before(*value->memory);
+    of(value).assign_(values);
+    becomes(std::move(value), before);
+    return *this;
+  }
   const ref<tensor_state> target = state();
   if (graph::category_of(values.type()) > graph::category_of(type()))
     throw dtype_error(message("assign_: a tensor of ", name(type()), " cannot hold values of ", name(values.type()),
