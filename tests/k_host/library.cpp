@@ -62,6 +62,7 @@ __attribute__((visibility("default"))) object calls(object function, object argu
   return ee(dot(function, arguments));
 }
 __attribute__((visibility("default"))) object asks(object expression, object x) {
+  if (expression->type != char_type) return krr("asks: expecting a string");
   object text = kpn(items<char>(expression), expression->count);
   const char zero = 0;
   ja(&text, const_cast<char*>(&zero));

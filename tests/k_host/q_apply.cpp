@@ -106,6 +106,7 @@ value amended_from(const value& x, const values& path, std::size_t depth, const 
     for (integer p = 0; p < count_of(x); ++p) all.push_back(p);
     i = x.is_dictionary() ? x.keys() : longs_of(all);
   }
+  if (!i.is_atom() && !i.is_list()) throw q_error("type");
   if (i.is_atom()) return replaced(x, i, amended_from(at(x, i), path, depth + 1, function, y));
   value result = x;
   for (integer p = 0; p < count_of(i); ++p) {
@@ -122,7 +123,7 @@ value each(const value& f, const values& arguments) {
   integer n = -1;
   value keys;
   for (auto& one : arguments) {
-    if (!one.is_list() && !one.is_dictionary() && !one.is_table()) continue;
+    if (!has_items(one)) continue;
     if (n >= 0 && n != count_of(one)) throw q_error("length");
     n = count_of(one);
     if (one.is_dictionary() && !keys) keys = one.keys();
@@ -131,10 +132,7 @@ value each(const value& f, const values& arguments) {
   values results;
   for (integer i = 0; i < n; ++i) {
     values row;
-    for (auto& one : arguments) row.push_back(one.is_atom() || one.is_function() ? one : item(one, i));
-    for (std::size_t a = 0; a < row.size(); ++a) {
-      if (arguments[a].is_dictionary() || arguments[a].is_table()) row[a] = item(arguments[a], i);
-    }
+    for (auto& one : arguments) row.push_back(item(one, i));
     results.push_back(applied(f, row));
   }
   const value list = results.empty() ? empty_list() : list_of(results);
@@ -168,8 +166,7 @@ value accumulate(const value& f, const values& arguments, bool scan) {
   values lists(arguments.begin() + (arguments.size() > 1), arguments.end());
   if (arguments.size() == 1) {
     const value& list = arguments[0];
-    if (!list.is_list() && !list.is_dictionary() && !list.is_table()) return list;
-    if (count_of(list) == 0) return list;
+    if (!has_items(list) || count_of(list) == 0) return list;
     results.push_back(item(list, 0));
     from = 1;
   } else {
@@ -177,12 +174,12 @@ value accumulate(const value& f, const values& arguments, bool scan) {
   }
   integer n = 1;
   for (auto& list : lists) {
-    if (!list.is_atom()) n = count_of(list);
+    if (has_items(list)) n = count_of(list);
   }
   const bool keeps_first = arguments.size() == 1;
   for (integer i = static_cast<integer>(from); i < n; ++i) {
     values row{results.back()};
-    for (auto& list : lists) row.push_back(list.is_atom() ? list : item(list, i));
+    for (auto& list : lists) row.push_back(item(list, i));
     results.push_back(applied(f, row));
     if (!scan) results.erase(results.begin());
   }
@@ -195,7 +192,7 @@ value accumulate(const value& f, const values& arguments, bool scan) {
 
 value each_of_one(const value& f, const value& x, const value& y, bool right) {
   const value& over = right ? y : x;
-  if (over.is_atom() || (over.is_function() && !over.is_dictionary() && !over.is_table())) return applied(f, {x, y});
+  if (!has_items(over)) return applied(f, {x, y});
   values results;
   for (auto& one : items_of(over)) results.push_back(right ? applied(f, {x, one}) : applied(f, {one, y}));
   const value list = results.empty() ? empty_list() : list_of(results);

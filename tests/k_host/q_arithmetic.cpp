@@ -16,7 +16,7 @@ bool is_temporal(int type) {
 
 /// Of + - *: what has no type below int stays, the wider wins.
 int arithmetic_type(int a, int b) {
-  if (a == k::char_type || b == k::char_type) throw q_error("type");
+  if (a == k::char_type || b == k::char_type || !is_numeric(a) || !is_numeric(b)) throw q_error("type");
   if (is_temporal(a) || is_temporal(b)) return a == b ? a : is_temporal(a) ? a : b;
   if (a == k::float_type || b == k::float_type) return k::float_type;
   if (a == k::real_type || b == k::real_type) return k::real_type;
@@ -93,7 +93,11 @@ number quotient(const number& a, const number& b) {
 number remainder(const number& a, const number& b) {
   return combine(
       a, b, arithmetic_type(a.type, b.type), [](double x, double y) { return x - y * std::floor(x / y); },
-      [](integer x, integer y) { return y == 0 ? k::null_long : x - y * floored(x, y); });
+      [](integer x, integer y) {
+        if (y == 0) return k::null_long;
+        const integer rest = x % y;
+        return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+      });
 }
 number power(const number& a, const number& b) {
   return {k::float_type, 0, std::pow(a.as_double(), b.as_double())};

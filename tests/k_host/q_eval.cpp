@@ -39,7 +39,7 @@ object apply_hook(object function, object arguments) {
 object evaluate_hook(const char* expression, object arguments) {
   return for_library([&] {
     value result = current().run(expression);
-    if (arguments->count > 0) result = applied(result, items_of(value::of(arguments)));
+    if (result && arguments->count > 0) result = applied(result, items_of(value::of(arguments)));
     return result ? result : general_null();
   });
 }
@@ -196,9 +196,13 @@ value interpreter::lookup(const node& tree) {
   throw q_error(tree.text);
 }
 
+value interpreter::evaluate_part(const branch& part) {
+  return part ? evaluate(*part) : general_null();
+}
+
 value interpreter::evaluate_block(const std::vector<branch>& parts, std::size_t from) {
   value result = general_null();
-  for (std::size_t i = from; i < parts.size(); ++i) result = parts[i] ? evaluate(*parts[i]) : general_null();
+  for (std::size_t i = from; i < parts.size(); ++i) result = evaluate_part(parts[i]);
   return result;
 }
 
@@ -212,7 +216,7 @@ value interpreter::evaluate(const node& tree) {
         return lookup(tree);
       case form::list: {
         values items(parts.size());
-        for (std::size_t i = parts.size(); i-- > 0;) items[i] = evaluate(*parts[i]);
+        for (std::size_t i = parts.size(); i-- > 0;) items[i] = evaluate_part(parts[i]);
         return list_of(items);
       }
       case form::apply:
@@ -236,20 +240,20 @@ value interpreter::evaluate(const node& tree) {
       case form::cond: {
         std::size_t i = 0;
         for (; i + 1 < parts.size(); i += 2) {
-          if (truth_of(evaluate(*parts[i]))) return parts[i + 1] ? evaluate(*parts[i + 1]) : general_null();
+          if (truth_of(evaluate_part(parts[i]))) return evaluate_part(parts[i + 1]);
         }
-        return i < parts.size() && parts[i] ? evaluate(*parts[i]) : general_null();
+        return i < parts.size() ? evaluate_part(parts[i]) : general_null();
       }
       case form::block:
         return evaluate_block(parts, 0);
       case form::when:
-        if (truth_of(evaluate(*parts.at(0)))) evaluate_block(parts, 1);
+        if (truth_of(evaluate_part(parts.at(0)))) evaluate_block(parts, 1);
         return general_null();
       case form::repeat:
-        for (integer n = whole_of(evaluate(*parts.at(0))); n > 0; --n) evaluate_block(parts, 1);
+        for (integer n = whole_of(evaluate_part(parts.at(0))); n > 0; --n) evaluate_block(parts, 1);
         return general_null();
       case form::loop:
-        while (truth_of(evaluate(*parts.at(0)))) evaluate_block(parts, 1);
+        while (truth_of(evaluate_part(parts.at(0)))) evaluate_block(parts, 1);
         return general_null();
     }
   } catch (q_error& error) {
@@ -282,7 +286,7 @@ value interpreter::evaluate_assign(const node& tree) {
   if (parts.size() > 2) {
     if (!old) throw q_error(tree.text);
     values path;
-    for (std::size_t i = 2; i < parts.size(); ++i) path.push_back(parts[i] ? evaluate(*parts[i]) : value());
+    for (std::size_t i = 2; i < parts.size(); ++i) path.push_back(parts[i] ? evaluate_part(parts[i]) : value());
     changed = amended(old, path, parts[1] ? parts[1]->constant : value(), result);
   } else if (parts[1]) {
     const value& verb = parts[1]->constant;
@@ -388,8 +392,11 @@ value call_projection(const value& function, const values& arguments) {
 
 value print(const value& handle, const value& x) {
   const integer to = whole_of(handle);
-  if (to == 0) return current().run(text_of(x));
-  if (std::abs(to) > 2) throw q_error("type");
+  if (to == 0) {
+    value result = current().run(text_of(x));
+    return result ? result : general_null();
+  }
+  if (to < -2 || to > 2) throw q_error("type");
   const values texts = x.type() == k::mixed_type ? items_of(x) : values{x};
   for (auto& text : texts) current().output += text_of(text) + (to < 0 ? "\n" : "");
   return handle;
@@ -408,6 +415,7 @@ value interpreter::apply(const value& function, const values& arguments) {
     if (function.type() == -k::symbol_type) {
       const value global = get(function->symbol);
       if (!global) throw q_error(function->symbol);
+      if (global.type() == -k::symbol_type) throw q_error("type");
       return apply(global, arguments);
     }
     if (!function.is_atom()) return index(function, arguments);

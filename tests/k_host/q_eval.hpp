@@ -45,6 +45,7 @@ class interpreter {
   struct scope;
 
   value evaluate(const node& tree);
+  value evaluate_part(const branch& part);
   value evaluate_apply(const node& tree);
   value evaluate_assign(const node& tree);
   value evaluate_table(const node& tree);

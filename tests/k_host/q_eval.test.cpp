@@ -36,7 +36,7 @@ TEST_CASE("eval: errors leave nothing, and what was before") {
   q.run("x:1+til 3");
   for (const char* text :
        {"x+`a", "x[1]:`a", "f", "{x+y}[1;`a]", "(1;2", "'`own", "x . 1 2 3", "{x}[1;2]", "1 2+1 2 3"}) {
-    CAPTURE(text);
+    CAPTURE(std::string(text));
     CHECK_THROWS_AS(q.run(text), q_error);
   }
   CHECK(q.run("x~1 2 3")->byte == 1);
@@ -67,6 +67,51 @@ TEST_CASE("eval: what is not assigned through shared values") {
   CHECK(q.run("x~1 2 3")->byte == 1);
   CHECK(q.run("z~(1 2 3;9 2 3)")->byte == 1);
   CHECK(q.run("y~9 2 3 4")->byte == 1);
+}
+
+TEST_CASE("eval: what makes no sense is an error, too") {
+  nothing_left check;
+  interpreter q;
+  for (const char* text : {"0N#1 2",
+                           "1000000000000#1",
+                           "100000 100000#1",
+                           "til 0N",
+                           "0N?5",
+                           "where -1 2",
+                           "0N$\"ab\"",
+                           "0#|",
+                           "sum 0#`",
+                           "cols 5",
+                           "`a xasc 5",
+
+                           "@[1 2;{x}[;1];2]",
+                           "@[1 2;`a!1;2]",
+                           "f:`f;`f 1",
+
+                           "{}[1;2]",
+                           "-5 \"text\"",
+                           "0N \"text\"",
+                           "5 rotate 3",
+                           "([]1 2;1 2 3)",
+                           "select from 5",
+                           "1 2 3 within 0#1",
+                           "()!1",
+                           "2020.01.31+`a",
+                           "`a$1",
+
+                           "99h$5",
+                           "do[;1]",
+                           "while[`a;1]",
+                           "$[`a;1;2]",
+                           "raze[1;2]"}) {
+    CAPTURE(std::string(text));
+    CHECK(q.console(text).substr(0, 1) == "'");
+  }
+  for (const char* text : {"0", "[]", "if[0;]", "2020.01.31+1000000000", "1000000000+10:30", "-0W 0N mod -1", "neg 0N",
+                           "0()", "{}[]", "()", "(;)", "sublist[0N;1 2]", "x:()", "flip()!()"}) {
+    CAPTURE(std::string(text));
+    CHECK_NOTHROW(q.console(text));
+  }
 }
 
 TEST_CASE("eval: libraries call back") {

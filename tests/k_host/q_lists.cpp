@@ -28,8 +28,7 @@ std::vector<integer> wholes_of(const value& x) {
 
 value til(const value& x) {
   const integer n = whole_of(x);
-  if (n < 0) throw q_error("domain");
-  return longs_of(range(0, n));
+  return longs_of(range(0, checked_length(n)));
 }
 
 value enlisted(const value& x) {
@@ -123,7 +122,7 @@ value where(const value& x) {
   if (x.is_dictionary()) return at_all(x.keys(), wholes_of(where(x.values())));
   std::vector<integer> places;
   for (integer i = 0; i < count_of(x); ++i)
-    places.insert(places.end(), static_cast<std::size_t>(number_of(x, i).whole), i);
+    places.insert(places.end(), static_cast<std::size_t>(checked_length(number_of(x, i).whole)), i);
   return longs_of(places);
 }
 
@@ -156,7 +155,7 @@ value filtered(const value& x, const value& by, bool keep) {
 
 /// n#x for one length: items repeat where x is too short.
 value taken(integer n, const value& x) {
-  const integer have = count_of(x), length = std::abs(n);
+  const integer have = count_of(x), length = checked_length(n < 0 && n != k::null_long ? -n : n);
   if (x.is_dictionary()) return dictionary_of(taken(n, x.keys()), taken(n, x.values()));
   std::vector<integer> places;
   if (!x.is_list() && !x.is_table()) return length == 0 ? empty_list(-x.type()) : taken(n, enlisted(x));
@@ -169,15 +168,17 @@ value taken(integer n, const value& x) {
 value reshaped(const std::vector<integer>& shape, std::size_t axis, const value& x, integer& place) {
   integer n = shape[axis];
   integer below = 1;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) below *= shape[i];
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) below = checked_length(below * checked_length(shape[i]));
   const integer have = count_of(listed(x));
   if (axis + 1 == shape.size()) {
     if (shape.size() == 2 && shape[0] == k::null_long) n = std::min(n, have - place);
     std::vector<integer> places;
+    checked_length(n);
     for (integer i = 0; i < n; ++i) places.push_back(have ? place++ % have : 0);
     return at_all(listed(x), places);
   }
-  if (n == k::null_long) n = (have + below - 1) / below;
+  if (n == k::null_long) n = below == 0 ? 0 : (have + below - 1) / below;
+  checked_length(n * std::max<integer>(below, 1));
   values rows;
   for (integer i = 0; i < n; ++i) rows.push_back(reshaped(shape, axis + 1, x, place));
   return mixed_of(rows);
@@ -212,8 +213,9 @@ value drop(const value& n, const value& x) {
     if (!n.is_list()) throw q_error("type");
     values pieces;  // cut
     for (integer i = 0; i < count_of(n); ++i) {
-      const integer end = i + 1 < count_of(n) ? number_of(n, i + 1).whole : count_of(x);
-      pieces.push_back(at_all(x, range(number_of(n, i).whole, end)));
+      const integer from = number_of(n, i).whole, end = i + 1 < count_of(n) ? number_of(n, i + 1).whole : count_of(x);
+      if (from < 0 || from > end || end > count_of(x)) throw q_error("length");
+      pieces.push_back(at_all(x, range(from, end)));
     }
     return mixed_of(pieces);
   }
@@ -256,7 +258,7 @@ std::mt19937_64& dice() {
 /// n?x: draws. Not q's numbers.
 value drawn(integer n, const value& x) {
   values results;
-  const integer count = std::abs(n);
+  const integer count = checked_length(n < 0 && n != k::null_long ? -n : n);
   if (x.is_list()) {
     if (count_of(x) == 0) throw q_error("length");
     for (integer i = 0; i < count; ++i)
@@ -342,7 +344,7 @@ value cast_to(int type, const value& x) {
 value rotated(const value& n, const value& x) {
   const integer have = count_of(x);
   std::vector<integer> places;
-  for (integer i = 0; i < have; ++i) places.push_back(((i + whole_of(n)) % have + have) % have);
+  for (integer i = 0; i < have; ++i) places.push_back(((i + whole_of(n) % have) % have + have) % have);
   return at_all(x, places);
 }
 
@@ -459,10 +461,11 @@ value joined_dictionaries(const value& a, const value& b) {
 value sublist(const value& n, const value& x) {
   if (!n.is_atom()) {
     const integer from = number_of(n, 0).whole, length = number_of(n, 1).whole;
-    return at_all(x, range(from, std::min(from + length, count_of(x))));
+    checked_length(from);
+    return at_all(x, range(from, std::min(from + checked_length(length), count_of(x))));
   }
   const integer want = whole_of(n), have = count_of(x);
-  return taken(want < 0 ? -std::min(-want, have) : std::min(want, have), x);
+  return taken(want < 0 ? -std::min(-std::max(want, -k::infinite_long), have) : std::min(want, have), x);
 }
 
 }  // namespace
@@ -568,7 +571,7 @@ value cast(const value& type, const value& x) {
   if (type.is_atom() && is_numeric(type.type()) && text) {  // 5$"ab", padding
     std::string padded = text_of(x);
     const integer width = whole_of(type);
-    const auto length = static_cast<std::size_t>(std::abs(width));
+    const auto length = static_cast<std::size_t>(checked_length(width < 0 && width != k::null_long ? -width : width));
     if (padded.size() > length) padded.resize(length);
     const std::string blanks(length - padded.size(), ' ');
     return string_of(width < 0 ? blanks + padded : padded + blanks);

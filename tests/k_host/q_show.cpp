@@ -51,7 +51,9 @@ std::string bare(const number& n) {
     return printed("%.7g", n.real == 0 ? 0.0 : n.real);
   }
   if (n.is_null()) return "0N";
-  switch (n.type) {
+  const bool far =
+      n.type == k::date_type ? std::abs(n.whole) > 2000000 : item_size(n.type) == 4 && std::abs(n.whole) > 400000000;
+  switch (far ? int{k::long_type} : n.type) {
     case k::date_type:
       return date_text(n.whole);
     case k::month_type:

@@ -41,6 +41,11 @@ const char* symbol_at(const value& x, integer i) {
 
 }  // namespace
 
+object value::checked(int type) const {
+  if (x_->type != type) throw q_error("type");
+  return x_;
+}
+
 integer number::as_integer() const {
   if (!is_real()) return whole;
   if (is_null()) return k::null_long;
@@ -154,6 +159,7 @@ value general_null() {
   return value(k::ka(k::unary_type));
 }
 value empty_list(int type) {
+  if (item_size(type) == 0) throw q_error("type");
   return value(k::ktn(type, 0));
 }
 
@@ -200,6 +206,10 @@ value table_of(const value& names, const values& columns) {
   throw q_error(text);
 }
 
+bool has_items(const value& x) {
+  return x.is_list() || x.is_dictionary() || x.is_table();
+}
+
 integer count_of(const value& x) {
   if (x.is_list()) return x->count;
   if (x.is_dictionary()) return count_of(x.keys());
@@ -208,6 +218,8 @@ integer count_of(const value& x) {
 }
 
 value item(const value& x, integer i) {
+  if (!has_items(x)) return x;
+  if (i < 0 || i >= count_of(x)) throw q_error("length");
   if (x.is_list()) return value(k::vi(x.get(), static_cast<std::uint64_t>(i)));
   if (x.is_dictionary()) return item(x.values(), i);
   if (!x.is_table()) return x;
@@ -306,6 +318,11 @@ integer whole_of(const value& x) {
   const number n = number_of(x);
   if (n.is_real()) throw q_error("type");
   return n.whole;
+}
+
+integer checked_length(integer n) {
+  if (n < 0 || n > (integer{1} << 30)) throw q_error("limit");
+  return n;
 }
 
 bool truth_of(const value& x) {

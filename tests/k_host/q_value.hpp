@@ -43,13 +43,16 @@ class value {
   bool is_table() const { return x_->type == k::table_type; }
   bool is_null() const { return k::is_null(x_); }
   bool is_function() const { return x_->type >= k::lambda_type && !is_null(); }
-  value keys() const { return of(k::keys_of(x_)); }
-  value values() const { return of(k::values_of(x_)); }
-  /// Of a table.
-  value columns() const { return of(k::values_of(x_->table)); }
-  value column_names() const { return of(k::keys_of(x_->table)); }
+  /// Of a dictionary; throw 'type for others.
+  value keys() const { return of(k::keys_of(checked(k::dictionary_type))); }
+  value values() const { return of(k::values_of(checked(k::dictionary_type))); }
+  /// Of a table; throw 'type for others.
+  value columns() const { return of(k::values_of(checked(k::table_type)->table)); }
+  value column_names() const { return of(k::keys_of(checked(k::table_type)->table)); }
 
  private:
+  object checked(int type) const;
+
   object x_ = nullptr;
 };
 
@@ -104,6 +107,7 @@ value dictionary_of(value keys, value entries);
 /// Throws 'length unless all columns are equally long; atoms are repeated.
 value table_of(const value& names, const values& columns);
 
+bool has_items(const value& x);
 /// Items of a list, keys of a dictionary, rows of a table; 1 for all others.
 integer count_of(const value& x);
 /// Item i of a list, value i of a dictionary, row i of a table; an atom itself. In range.
@@ -122,6 +126,8 @@ integer find(const value& list, const value& key);
 std::string text_of(const value& x);
 /// A whole number, of any type, that an atom holds; throws 'type for others.
 integer whole_of(const value& x);
+/// n, if a list can be so long; throws 'limit for others, and for null.
+integer checked_length(integer n);
 /// What if and while take for true.
 bool truth_of(const value& x);
 

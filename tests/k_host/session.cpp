@@ -177,6 +177,7 @@ replayed replay(const std::string& text, const std::string& library, const std::
   q.library = library;
   const std::vector<step> steps = read_session(text);
   if (steps.empty()) {
+    result.script = true;
     try {
       ++result.inputs;
       q.run_script(text);
@@ -185,6 +186,7 @@ replayed replay(const std::string& text, const std::string& library, const std::
       whole.input = error.source;
       result.mismatches.push_back({whole, q.output + "'" + error.what() + "\n"});
     }
+    result.output = q.output;
   }
   for (auto& one : steps) {
     if (!one.needs.empty() && !has.count(one.needs)) {

@@ -53,6 +53,8 @@ struct mismatch {
 
 struct replayed {
   int inputs = 0, left_out = 0;
+  bool script = false;
+  std::string output;  // of a script
   std::vector<mismatch> mismatches;
 };
 

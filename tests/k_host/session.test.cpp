@@ -120,6 +120,9 @@ TEST_CASE("session: mismatches are found, and the rest goes on") {
   CHECK(result.mismatches[0].shown == "2\n");
   CHECK(described(result.mismatches[0]).find("line 1: q)1+1") == 0);
   CHECK(replay("x:1\nif[x;\n  'wrong]\n").mismatches.size() == 1);
+  const replayed script = replay("-1\"one\";\nshow 2\n");
+  CHECK(script.script);
+  CHECK(script.output == "one\n2\n");
   CHECK_THROWS(text_of_file(folder + "nosuch.q"));
 }
 

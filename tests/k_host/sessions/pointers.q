@@ -12,7 +12,7 @@ q)0N!t;
 / P2
 q)a:tensor 1 2 3
 q)v:vector(4 5;6 7 8)
-q)class each (a;v) / making a list preserves pointers
+q)class each (a;v)
 `tensor`vector
 q)class each a,v
 'class: need allocated torch object, e.g. tensor, module, given long scalar
@@ -38,7 +38,7 @@ q)t:tensor 1 2 3.0
 q)v:vector(1 2;3 4 5e)
 q)d:dict `a`b!(0101b; 3 4#til 12)
 q)q:module ((0;`sequential); (1; (`linear;64;10)))
-q)to(q;`cuda)  /move module to default gpu
+q)to(q;`cuda)
 q)o:opt(`adam; q)
 / unordered
 / like
@@ -101,7 +101,7 @@ q)\ts:100 r:{t:tensor(`randn; x;`cuda); r:mean tensor t; r} 100000000
 out of memory
 / shown
 q)select n:count i,sum[bytes]%2 xexp 30 from obj[]
-q)free()  / free all PyTorch objects
+q)free()
 / needs cuda
 / any
 q)\ts:100 r:{t:tensor(`randn; x;`cuda); r:mean tensor t; free t; r} 100000000
@@ -119,7 +119,7 @@ q)select n:count i,sum[bytes]%2 xexp 20 from obj[]
 n bytes
 ----------
 2 7.629395
-q)free()  / free all PyTorch objects
+q)free()
 q)count obj[]
 0
 / any
@@ -137,7 +137,7 @@ q)free each(a;b)
 ::
 ::
 q)a:tensor 1 2 3; b:tensor 4 5
-q)free(a;b)  / free uses list of pointers directly
+q)free(a;b)
 / needs transformer
 q)m:module`transformer
 q)parmnames each c:children(m;`decoder.layers.0)
@@ -152,7 +152,7 @@ norm3         | `weight`bias
 dropout1      | `symbol$()
 dropout2      | `symbol$()
 dropout3      | `symbol$()
-q)free c  / free uses dictionary where all the values are pointers
+q)free c
 / needs
 / P7
 q)free[]
@@ -160,13 +160,13 @@ q)l:loss`mse
 q)x:tensor(1.2 1.9 3.1; `grad)
 q)y:tensor 1.0 2.0 3.0
 q)z:loss(l;x;y)
-q)backward z; r:tensor z; free z   // 3 steps: backward prop, retrieve loss, free
+q)backward z; r:tensor z; free z
 / tolerance 1e-6
 q)r
 0.02
 q)z:loss(l;x;y)
 / tolerance 1e-6
-q)backward z:loss(l;x;y); return z  // return(z) free's and returns without intermediate
+q)backward z:loss(l;x;y); return z
 0.02
 q)mapped z
 0b
@@ -229,7 +229,7 @@ q)t:tensor(`randn; 64 128)
 q)q:module (`sequential; enlist(`linear;128;10); `relu)
 q)l:loss`ce
 q)o:opt(`adamw; q; `amsgrad,1b)
-q)`tensor`module`optimizer!elements each (t;q;o) /no tensors yet for optimizer
+q)`tensor`module`optimizer!elements each (t;q;o)
 tensor   | 8192
 module   | 1290
 optimizer| 0
@@ -272,7 +272,7 @@ q)free v
 q)ref b
 1
 / P19
-q)free() / free all objects
+q)free()
 q)a:tensor 1 2 3
 q)b:tensor 010101b
 q)use[a]b
@@ -292,7 +292,7 @@ q)type each tensor a
 8 8h
 / unordered
 / like
-q)obj[]  / verify only one tensor allocated
+q)obj[]
 ptr      class  device dtype size elements bytes
 ------------------------------------------------
 *        tensor cpu    float 2 3  6        24
