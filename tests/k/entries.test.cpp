@@ -21,7 +21,8 @@ owned function_named(const owned& all, std::string_view name) {
 // docs/q_functions.md, as the table has it.
 std::string page() {
   std::string text =
-      "# Functions for q\n\nAll functions that `fns` gives, by area. A tier of 1 or 2 is what first sessions and training "
+      "# Functions for q\n\n"
+      "All functions that `fns` gives, by area. A tier of 1 or 2 is what first sessions and training "
       "of small models use, 3 the\nlong tail; 0 is what kiln has beyond ktorch's names. Functions that are not offered "
       "answer with an error that says so. This\npage is made from the table in include/kiln/k/functions.hpp by "
       "tests/k/entries.test.cpp (KILN_WRITE_PAGES=1 writes it).\n";
