@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that mistakes are refused with sentences: tools/compile_fail.py FILE COMPILER FLAG...
+"""Checks that mistakes are refused with sentences: tools/compile_fail.py [--precompiled HEADER] FILE COMPILER FLAG...
 
 FILE starts with `// expect: sentence`, one such line for each mistake in it. It is compiled twice, syntax only: as it
 stands it must build (else any broken header would pass for a refusal), with -DEXPECT_ERROR it must fail and print each
 sentence, in 15 lines for each at most, or as many as `// expect in 30 lines: sentence` allows. What clang++ shows under
 its messages (source, carets) and above them (who included whom) is not counted. A line `// with: FLAG...` after them adds
 flags to the second time. Exits 1 with the compiler's words when anything goes otherwise.
+
+HEADER has been compiled beforehand and holds kiln/tensor/tensor.hpp: files that begin with an include of that layer or
+one above it start from there, unless they bring flags.
 """
 import re
 import subprocess
@@ -15,6 +18,8 @@ from pathlib import Path
 
 usual = 15
 expect_line = re.compile(r"// expect(?: in (\d+) lines)?: *(\S.*)")
+# Nothing may stand above it that changes what it says.
+starts_with_tensors = re.compile(r"(?:(?!#).*\n)*#include <kiln/(?:tensor|autograd|transform|nn|optim|kiln)[./]")
 
 
 def compiled(file, command):
@@ -36,9 +41,12 @@ def expectations(text):
     return sentences, allowed, flags
 
 
-def check(file, command):
+def check(file, command, precompiled=None):
     """None when all is well, else what is not."""
-    sentences, allowed, flags = expectations(Path(file).read_text())
+    text = Path(file).read_text()
+    sentences, allowed, flags = expectations(text)
+    if precompiled and not flags and starts_with_tensors.match(text):
+        command = [*command, "-include", precompiled]
     if not sentences:
         return f"{file}:1: the first line is not `// expect: sentence`"
     built, words = compiled(file, command)
@@ -58,6 +66,10 @@ def check(file, command):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    arguments = sys.argv[1:]
+    precompiled = None
+    if arguments[:1] == ["--precompiled"]:
+        precompiled, arguments = arguments[1], arguments[2:]
+    if len(arguments) < 2:
         sys.exit(__doc__)
-    sys.exit(check(sys.argv[1], sys.argv[2:]))
+    sys.exit(check(arguments[0], arguments[1:], precompiled))

@@ -53,6 +53,10 @@ TEST_CASE("backward: of a leaf itself, with a gradient given, and through an exp
   w.zero_grad();
   backward(Tensor<float>(w * 2.0f), g * 0.5f + 1.0f);
   CHECK(w.grad()(2) == 8);
+  w.zero_grad();
+  backward(w * 2.0f, g);  // of an expression, as of a tensor
+  (w * 2.0f).backward(g * 2.0f);
+  CHECK(w.grad()(2) == 36);
   Tensor<float> number(2.0f);
   number.requires_grad();
   backward(number * number * number);

@@ -266,6 +266,21 @@ TEST_CASE("gradients through rows, broadcasts, choices and types") {
   }
 }
 
+TEST_CASE("a node holds what its gradient reads, and nothing else") {
+  tensor w = made({2}, {1, 2});
+  w.requires_grad_();
+  tensor x = made({2}, {3, 4}), b = made({2}, {5, 6});
+  const auto holders = [](const tensor& t) { return t.state()->memory->references.load(); };
+  const auto of_x = holders(x), of_b = holders(b);
+  const tensor y = add(mul(w, x), b).eval();
+  CHECK(holders(x) == of_x + 1);
+  CHECK(holders(b) == of_b);
+  b.fill_(0);
+  reduce("sum", y).backward();
+  CHECK(near(values(w.grad()), {3, 4}));
+  CHECK(holders(x) == of_x);
+}
+
 TEST_CASE("second derivatives") {
   tensor x = made({2}, {2, 3}, dtype::float64);
   x.requires_grad_();

@@ -8,6 +8,8 @@
 // expect: batch_norm takes a batch itself: call it on the whole batch, not within vmap
 // expect: argmax and argmin have no meaning within vmap and jvp yet: call them with an axis on the whole batch
 // expect: nothing is written in place within vmap and jvp: name the new values, x = x + 1, or choose
+// expect: nonzero has no meaning within vmap and jvp, where members would have different numbers of rows: call it
+// expect: x[mask] and x[indices] have no meaning within vmap and jvp: choose with where(mask, x, 0), or
 // SPDX-License-Identifier: BSL-1.0
 // Functions that vmap and jvp do not have.
 #include <kiln/kiln.hpp>
@@ -28,6 +30,8 @@ void within(Tensor<float> a, Tensor<std::int64_t> i, Tensor<float> w) {
   vmap([&](const auto& x) { return argmax(x); })(a);
   jvp([&](auto x) { return x *= 2; }, a, a);
   vmap([&](auto x) { return x.select(0, 0) = x; })(a);
+  vmap([&](const auto& x) { return nonzero(x); })(a);
+  vmap([&](const auto& x) { return x[x > 0]; })(a);
 #else
   vmap([&](const auto& x) { return x * 2; })(index_select(a, 0, i).eval());
   (void)grad(a, a), (void)w;

@@ -340,19 +340,33 @@ class headers_alone(planted):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("core/d.hpp:6", result.stdout)
 
+    def test_headers_alone_from_a_common_one(self):
+        # All but one of the upper headers bring the common one, and only they may start from it.
+        self.header("kiln/core/common.hpp", "#include <string>\n")
+        for i in range(9):
+            self.header(f"kiln/core/user{i}.hpp", f"#include <kiln/core/common.hpp>\ninline std::string user{i};")
+        result = self.verified()
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("9 of them from kiln/core/common.hpp", result.stdout)
+        self.header("kiln/core/user5.hpp", "#include <kiln/core/common.hpp>\ninline std::vector<int> v;")
+        self.assertIn("core/user5.hpp:4", self.verified().stdout)
+        self.header("kiln/core/user5.hpp", "inline std::string no_user;")
+        self.assertIn("core/user5.hpp:3", self.verified().stdout)
+
 
 class two_units(planted):
     def linked(self, text):
         self.header("kiln/kiln.hpp", text)
         self.write("one.cpp", "#include <kiln/kiln.hpp>\nint main() {}\n")
         self.write("two.cpp", "#include <kiln/kiln.hpp>\n")
-        return subprocess.run([compiler, "-std=c++20", "-Iinclude", "one.cpp", "two.cpp", "-o", "program"],
-                              cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return subprocess.run([compiler, "-std=c++20", "-Iinclude", "-fno-implicit-templates", "-r", "-nostdlib", "one.cpp",
+                               "two.cpp", "-o", "program.o"], cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def test_two_units(self):
         self.assertEqual(self.linked("inline int seven() { return 7; }").returncode, 0)
-        result = self.linked("int seven() { return 7; }")
-        self.assertIn("multiple definition", result.stdout)
+        for planted in ("int seven() { return 7; }", "inline int one() { return 1; }\nint number = one();",
+                        "template <class T> T one() { return 1; }\ntemplate <> int one<int>() { return 2; }"):
+            self.assertIn("multiple definition", self.linked(planted).stdout)
 
 
 class compile_cost(unittest.TestCase):

@@ -2,6 +2,7 @@
 // The whole library as q gets it: the dictionary of functions, and calls of all of them with anything.
 #include <kiln/k.hpp>
 
+#include "k/pages.hpp"
 #include "k/support.hpp"
 
 #include <cstdlib>
@@ -183,4 +184,13 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
   k::handles().clear();
   k_host::clear_error();
   handles.clear();
+}
+
+TEST_CASE("the pages of docs/q are what the table and the sessions say") {
+  // KILN_WRITE_PAGES=1 writes them anew.
+  for (const page& p : pages) {
+    const std::string file = std::string(KILN_TEST_SOURCE_DIR) + "/docs/q/" + std::string(p.name) + ".md";
+    if (std::getenv("KILN_WRITE_PAGES")) std::ofstream(file) << text_of(p);
+    CHECK_MESSAGE(text_of(file) == text_of(p), file, " is not what the table says: run with KILN_WRITE_PAGES=1");
+  }
 }

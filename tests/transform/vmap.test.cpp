@@ -108,6 +108,19 @@ TEST_CASE("vmap: views see a member's axes alone") {
   check_members([](const auto& a) { return permute(a * 2, {1, 0}).reshape({6, 2}); }, x);
 }
 
+TEST_CASE("vmap: elements and triangles of members") {
+  const Tensor<double> x = values(24, 7, 5, 23).reshape({2, 3, 4});
+  const Tensor<double> parts = vmap([](const auto& a) { return a[1] + a[{2, slice(0, 4)}]; })(x);
+  const Tensor<double> lower = vmap([](const auto& a) { return tril(a, -1); })(x);
+  for (int b = 0; b < 2; ++b)
+    for (int j = 0; j < 4; ++j) {
+      CHECK(parts(b, j) == x(b, 1, j) + x(b, 2, j));
+      for (int i = 0; i < 3; ++i) CHECK(lower(b, i, j) == (j < i ? x(b, i, j) : 0));
+    }
+  CHECK_THROWS_WITH_AS((vmap([](const auto& a) { return a[{0, 0, 0}]; })(x)),
+                       "x[{...}]: 3 indices for a tensor of shape [3, 4]: give one per axis at most", index_error);
+}
+
 TEST_CASE("vmap: several results, and results that are the same for all members") {
   const Tensor<double> x = values(6, 3, 1, 7).reshape({2, 3});
   const auto [first, second, third] = vmap(

@@ -66,6 +66,13 @@ void backward(const E& loss, backward_options options = {}) {
   backward(Tensor<typename E::value_type, typename E::device_type>(loss), options);
 }
 
+/// Evaluates the expression, then backward() with its gradient.
+template <Expression E, Expression G>
+  requires(!Leaf<E>)
+void backward(const E& of, const G& its_gradient, backward_options options = {}) {
+  backward(Tensor<typename E::value_type, typename E::device_type>(of), its_gradient, options);
+}
+
 template <class Derived>
 void common_methods<Derived>::backward() const {
   kiln::backward(self());
@@ -78,10 +85,7 @@ template <class Derived>
 template <class G>
   requires(!std::same_as<G, backward_options>)
 void common_methods<Derived>::backward(const G& its_gradient) const {
-  if constexpr (Leaf<Derived>)
-    kiln::backward(self(), its_gradient);
-  else
-    kiln::backward(self().eval(), its_gradient);
+  kiln::backward(self(), its_gradient);
 }
 
 }  // namespace kiln

@@ -42,6 +42,7 @@ class tape_node final : public op_node {
     set_inputs(records_.data(), static_cast<int>(records_.size()));
     set_saved(values_.data(), static_cast<int>(values_.size()));
     output_count = static_cast<int>(what_->results().size());
+    keep_what_is_read();
   }
 
   void backward(const ref<tensor_state>&) override {}
@@ -73,6 +74,18 @@ class tape_node final : public op_node {
 
  private:
   void forget() override { what_ = nullptr; }
+  // What no gradient reads is not held until then. (Where there is no gradient program, the pass will say why.)
+  void keep_what_is_read() {
+    std::vector<bool> arrives, wanted;
+    for (int r = 0; r < output_count; ++r) arrives.push_back(what_->has(r));
+    for (const auto& record : records_) wanted.push_back(static_cast<bool>(record));
+    try {
+      const auto back = what_->gradient(arrives, wanted);
+      for (std::size_t s = 0; s < values_.size(); ++s)
+        if (!back->reads(static_cast<int>(s))) values_[s].memory = nullptr;
+    } catch (const error&) {
+    }
+  }
 
   std::shared_ptr<const tape_program> what_;
   evaluation how_;

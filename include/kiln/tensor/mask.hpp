@@ -34,6 +34,9 @@ auto masked_fill(const X& x, const M& mask, V value) {
 /// `nonzero(Tensor<int>{0, 5, 7})` is [[1], [2]]. Of another device, its values are looked at on the host.
 template <Expression X>
 Tensor<std::int64_t, typename X::device_type> nonzero(const X& x) {
+  static_assert(!detail::any_transformed<X>,
+                "kiln: nonzero has no meaning within vmap and jvp, where members would have different numbers of rows: "
+                "call it before, or multiply by x != 0");
   const auto device = detail::device_of(x);
   const auto found = detach(cast<bool>(detail::untracked(x))).to(Cpu{});
   const Tensor<bool> truth = found.contiguous_layout() ? found : found.clone();

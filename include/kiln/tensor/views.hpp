@@ -188,13 +188,18 @@ inline axis_range slice(std::int64_t begin, std::int64_t end = to_end, std::int6
   return {begin, end, step};
 }
 
+namespace detail {
+inline std::string too_many_indices(std::size_t indices, const dims& sizes) {
+  return message("x[{...}]: ", indices, " indices for a tensor of shape ", sizes, ": give one per axis at most");
+}
+}  // namespace detail
+
 // ---- the same as members of Tensor ---------------------------------------------------------------------------------
 
 template <Element T, class Device, class Extents>
 auto Tensor<T, Device, Extents>::operator[](std::initializer_list<axis_index> indices) const -> Tensor {
   if (indices.size() > static_cast<std::size_t>(dim()))
-    throw index_error(message("x[{...}]: ", indices.size(), " indices for a tensor of shape ", sizes(),
-                              ": give one per axis at most"));
+    throw index_error(detail::too_many_indices(indices.size(), sizes()));
   return detail::view_through(*this, [&](detail::layout l) {
     int axis = 0;
     for (const axis_index& i : indices) {

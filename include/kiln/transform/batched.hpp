@@ -43,6 +43,8 @@ class Tensor<T, batched<Device>, dynamic_extents>
   static constexpr kiln::dtype dtype() { return dtype_of<T>; }
   /// All members of the batch, along the first axis.
   const Tensor<T, Device>& all() const { return all_; }
+  /// Where the elements are, below all transforms.
+  auto device() const { return all_.device(); }
   std::uint64_t transform() const { return transform_; }
   Tensor clone() const { return {all_.clone(), transform_}; }
   Tensor detach() const { return {all_.detach(), transform_}; }

@@ -45,6 +45,8 @@ class Tensor<T, dual<Device>, dynamic_extents>
   decltype(auto) sizes() const { return value_.sizes(); }
   dims strides() const { return value_.strides(); }
   static constexpr kiln::dtype dtype() { return dtype_of<T>; }
+  /// Where the elements are, below all transforms.
+  auto device() const { return value_.device(); }
   const Tensor<T, Device>& value() const { return value_; }
   const Tensor<T, Device>& tangent() const { return tangent_; }
   std::uint64_t transform() const { return transform_; }

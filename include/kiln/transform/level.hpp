@@ -170,6 +170,27 @@ class transformed_tensor {
     return kiln::narrow(self(), axis, begin, length);
   }
   Self select(std::int64_t axis, std::int64_t index) const { return kiln::select(self(), axis, index); }
+  /// x[i] is select(0, i), x[{1, slice(2, 5)}] takes an index or a range of each axis from the first on.
+  template <std::integral I>
+  Self operator[](I index) const {
+    return select(0, static_cast<std::int64_t>(index));
+  }
+  Self operator[](std::initializer_list<axis_index> indices) const {
+    if (indices.size() > static_cast<std::size_t>(dim())) throw index_error(too_many_indices(indices.size(), shape()));
+    Self part = self();
+    std::int64_t axis = 0;
+    for (const auto& [range, is_range] : indices)
+      part = is_range ? part.slice(axis++, range.begin, range.end, range.step) : part.select(axis, range.begin);
+    return part;
+  }
+  /// Not possible: how many elements a mask takes is known of no member of a batch.
+  template <Expression M>
+  Self operator[](const M&) const {
+    static_assert(never<M>,
+                  "kiln: x[mask] and x[indices] have no meaning within vmap and jvp: choose with where(mask, x, 0), or "
+                  "take the elements before");
+    return self();
+  }
   const Self& eval() const { return self(); }
 
   /// Not possible: says what to write.
