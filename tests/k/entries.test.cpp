@@ -6,9 +6,7 @@
 #include "k/support.hpp"
 
 #include <cstdlib>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 using namespace k_test;
 
@@ -19,37 +17,7 @@ owned function_named(const owned& all, std::string_view name) {
   return owned::share(k::items<k::object>(k::values_of(all.get()))[row]);
 }
 
-// docs/q_functions.md, as the table has it.
-std::string page() {
-  std::string text =
-      "# Functions for q\n\n"
-      "All functions that `fns` gives, by area. A tier of 1 or 2 is what first sessions and training "
-      "of small models use, 3 the\nlong tail; 0 is what kiln has beyond ktorch's names. Functions that are not offered "
-      "answer with an error that says so. This\npage is made from the table in include/kiln/k/functions.hpp by "
-      "tests/k/entries.test.cpp (KILN_WRITE_PAGES=1 writes it).\n";
-  for (int a = 0; a <= static_cast<int>(k::area::models); ++a) {
-    const auto area = static_cast<k::area>(a);
-    text +=
-        "\n## " + std::string(k::name(area)) + "\n\n| function | tier | offered | form: result |\n|---|---|---|---|\n";
-    for (std::size_t row = 0; row < k::functions.size(); ++row) {
-      const k::function_row& f = k::functions[row];
-      if (f.area != area) continue;
-      text += "| `" + std::string(f.name) + "` | " + std::to_string(f.tier) + " | " +
-              (k::library().offers(row) ? "yes" : "no") + " | " + std::string(f.help) + " |\n";
-    }
-  }
-  return text;
-}
-
 }  // namespace
-
-TEST_CASE("the page of functions says what the table says") {
-  const std::string file = KILN_TEST_SOURCE_DIR "/docs/q_functions.md";
-  if (std::getenv("KILN_WRITE_PAGES")) std::ofstream(file) << page();
-  std::ostringstream written;
-  written << std::ifstream(file).rdbuf();
-  CHECK(written.str() == page());
-}
 
 TEST_CASE("fns gives all functions by name, with their arity") {
   const no_leak watch;
