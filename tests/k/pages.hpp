@@ -51,7 +51,8 @@ inline std::string text_of(const std::string& file) {
 inline std::string text_of(const page& p) {
   std::ostringstream out;
   out << "# " << p.name << "\n\n"
-      << p.about << " Made from the table in `kiln/k/functions.hpp`; [README.md](README.md) says how functions are called."
+      << p.about
+      << " Made from the table in `kiln/k/functions.hpp`; [README.md](README.md) says how functions are called."
       << "\n\n| function | arguments, and what it does |\n|---|---|\n";
   std::string missing;
   for (std::size_t row = 0; row < k::functions.size(); ++row) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <kiln/k/held_tensors.hpp>
+#include <kiln/k/session.hpp>
 
 namespace kiln::k {
 
@@ -102,6 +103,9 @@ class arguments {
     if (x->type == mixed_type && !handle_number(x) && reads_as_list(x, count, most, trailing)) {
       for (std::size_t i = 0; i < count; ++i) items_.push_back(owned::share(items<object>(x)[i]));
     } else if (is_list(x) && x->type != mixed_type && least >= 2 && count >= least && count <= most) {
+      if (session().strict)
+        throw value_error(message("a ", kind_name(x), " of ", count, " items would be read as ", count,
+                                  " arguments, which strict mode refuses: give a general list, or enlist one value"));
       for (std::size_t i = 0; i < count; ++i) items_.push_back(item_of(x, static_cast<std::int64_t>(i)));
     } else {
       items_.push_back(owned::share(x));

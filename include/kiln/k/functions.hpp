@@ -45,7 +45,7 @@ constexpr int arity(const function_row& row) {
 }
 
 /// All functions, in the order in which `fns` names them.
-inline constexpr std::array<function_row, 433> functions{{
+inline constexpr std::array<function_row, 434> functions{{
     // clang-format off
     {"dv", area::objects, 1, "nested definition: the (depth;value) list of it"},
     {"tree", area::objects, 1, "(depth;value) list: the nested definition of it"},
@@ -72,6 +72,8 @@ inline constexpr std::array<function_row, 433> functions{{
     {"sref", area::objects, 3, "tensor: how many hold its storage"},
     {"resolve", area::objects, 3, "long: the handle it belongs to"},
     {"result", area::objects, 3, "module: the kind of result its forward call gives"},
+    {"scope", area::objects, 0,
+     "f or (f;x;...): f's result; all handles made within are freed but those in the result"},
     {"device", area::attributes, 1, "handle: the device as a symbol; [] the default accelerator"},
     {"dtype", area::attributes, 1, "tensor, vector or dict: the dtype as a symbol; a symbol sets the default"},
     {"size", area::attributes, 1, "tensor: its sizes; others: how many tensors or parameters"},

@@ -55,6 +55,7 @@ class held_tensor : public held {
 struct tensor_list {
   std::vector<std::string> names;  // of a dict: as many as values
   std::vector<tensor> values;
+  std::int64_t averaged = 1;  // how many sets of parameters these are the mean of
 
   std::optional<std::size_t> find(std::string_view name) const {
     const auto place = std::ranges::find(names, name);

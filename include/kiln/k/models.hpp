@@ -210,6 +210,28 @@ inline object copyparms(std::string_view name, object x) {
   return make_dictionary(own.names, copied_flags.release());
 }
 
+/// The means of a dict taken one set of parameters further; how many sets it is the mean of.
+inline object avgparms(std::string_view name, object x) {
+  const arguments given(name, x, 2, 2);
+  const tensor_list own = modules::module_at(given)->parameters();
+  auto* means = find_list(given[1], held_class::dict);
+  if (!means) given.refuse(1, "a dict");
+  tensor_list next = *means->list;
+  const double part = 1 / static_cast<double>(next.averaged + 1);
+  const no_grad quiet;
+  for (std::size_t i = 0; i < own.names.size(); ++i) {
+    const auto place = next.find(own.names[i]);
+    if (!place || next.values[*place].sizes() != own.values[i].sizes())
+      throw value_error(message("the dict has no `", own.names[i], " of sizes ", own.values[i].sizes()));
+    tensor& mean = next.values[*place];
+    const tensor step = dynamic::call("mul", {dynamic::call("sub", {own.values[i], mean}), dynamic::scalar(part)});
+    mean = dynamic::call("add", {mean, step}).eval();
+  }
+  ++next.averaged;
+  *means->list = std::move(next);
+  return kj(means->list->averaged);
+}
+
 }  // namespace models
 
 inline void offer_models(registry& r) {
@@ -225,6 +247,7 @@ inline void offer_models(registry& r) {
   for (std::string_view name : {"data", "testdata", "input", "testinput", "target", "testtarget"})
     r.offer(name, models::data);
   r.offer("copyparms", models::copyparms);
+  r.offer("avgparms", models::avgparms);
 }
 
 }  // namespace kiln::k

@@ -124,7 +124,7 @@ inline object addref(std::string_view, object x) {
   held* what = find_held(x);
   if (!what) throw value_error(message("need an allocated object, given ", describe(x)));
   if (what->kind() == held_class::vector || what->kind() == held_class::dict || what->kind() == held_class::model)
-    throw value_error(message("not implemented for ", name(what->kind())));
+    throw bare_error(message("addref not implemented for ", name(what->kind())));
   return make_handle(what->share());
 }
 
@@ -192,6 +192,39 @@ inline object use(std::string_view, object x, object y) {
   for (std::int64_t number : consumed)
     if (number != *handle_number(x)) handles().erase(number);
   return make_null();
+}
+
+/// The numbers of all handles in a value, in lists and dictionaries of any depth.
+inline void handles_within(object x, std::set<std::int64_t>& into) {
+  if (const auto number = handle_number(x)) {
+    into.insert(*number);
+  } else if (x->type == mixed_type) {
+    for (object item : span_of<object>(x)) handles_within(item, into);
+  } else if (x->type == dictionary_type) {
+    handles_within(values_of(x), into);
+  }
+}
+
+/// Calls a function of q and frees all handles that were made meanwhile, but those in its result.
+inline object scope(std::string_view, object x) {
+  const bool list = x->type == mixed_type && x->count > 0 && !handle_number(x);
+  object f = list ? items<object>(x)[0] : x;
+  if (f->type < lambda_type || f->type > foreign_type)
+    throw value_error(message("expects a function or (function;arguments...), given ", describe(x)));
+  std::vector<owned> arguments;
+  for (std::int64_t i = 1; list && i < x->count; ++i) arguments.push_back(owned::share(items<object>(x)[i]));
+  if (arguments.empty()) arguments.emplace_back(make_null());
+  const owned given(make_list(std::move(arguments)));
+  std::set<std::int64_t> kept;
+  handles().for_each([&](std::int64_t number, const held&) { kept.insert(number); });
+  owned result(dot(f, given.get()));
+  if (result.get()) handles_within(result.get(), kept);
+  std::vector<std::int64_t> made;
+  handles().for_each([&](std::int64_t number, const held&) {
+    if (!kept.contains(number)) made.push_back(number);
+  });
+  for (std::int64_t number : made) handles().erase(number);
+  return result.release();  // null: the error of the function stays
 }
 
 /// A table of all objects.
@@ -279,6 +312,7 @@ inline void offer_objects(registry& r) {
   r.offer("free", objects::free);
   r.offer("return", objects::return_value);
   r.offer("use", objects::use);
+  r.offer("scope", objects::scope);
   r.offer("obj", objects::obj);
   r.offer("mapped", objects::mapped);
   r.offer("class", objects::class_of);

@@ -161,7 +161,7 @@ inline object lr(std::string_view name, object x) {
   if (given.size() == 1) {
     std::vector<double> rates;
     for (const parameter_group& group : groups)
-      rates.push_back(group.optimizer.defined() ? group.optimizer.lr() : null_float);
+      rates.push_back(group.optimizer.defined() ? group.optimizer.lr() : null_float);  // without parameters: none
     return make_floats(rates);
   }
   std::vector<double> rates;

@@ -56,6 +56,7 @@ class generator {
 /// The state of this process's session with q. Only q's main thread calls.
 struct session_state {
   dtype default_type = dtype::float32;
+  bool strict = false;  // simple lists are never read as several arguments
   generator random;
 };
 

@@ -62,6 +62,7 @@ inline object setting(std::string_view name, object x) {
     flag(key, key == "deterministic");
   flag("complexfirst", true);
   flag("lazy", dynamic::lazy());
+  flag("strict", session().strict);
   if (empty(x)) {
     std::vector<std::string> names;
     std::vector<owned> values;
@@ -81,6 +82,8 @@ inline object setting(std::string_view name, object x) {
     if (!on) given.refuse(1, "a boolean");
     if (*key == "lazy")
       dynamic::set_lazy(*on);
+    else if (*key == "strict")
+      session().strict = *on;
     else if (*on != (r.value.get()->type == -boolean_type && r.value.get()->byte))
       throw value_error(message("`", *key, " cannot be changed in this build"));
     return make_null();

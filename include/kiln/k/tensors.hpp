@@ -128,7 +128,7 @@ inline object make(std::string_view name, object x) {
     std::vector<object> rest = given;
     const creation_options how = take_options(rest, 1);
     if (rest.size() == 1) {
-      if (const auto* from = find_held_as<held_tensor>(rest[0])) return made(from->value, how);
+      if (const auto* from = find_held_as<held_tensor>(rest[0])) return made(from->value.clone(), how);
       return made(to_tensor(rest[0]), how);
     }
   }

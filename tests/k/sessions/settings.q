@@ -24,6 +24,14 @@ q)setting`lazy
 q)mul(2 3.;4)
 8 12f
 q)setting(`lazy;1b)
+q)setting(`strict;1b)
+q)mul 2 3
+'mul: a long list of 2 items would be read as 2 arguments, which strict mode refuses: give a general list, or enlist one value
+q)mul(2 3;4)
+8 12
+q)setting(`strict;0b)
+q)mul 2 3
+6
 q)setting`foo
 'setting: no setting `foo; setting() lists all
 q)16<=count setting()
@@ -36,7 +44,7 @@ q)help`mul
 q)help`svd
 "svd x: singular value decomposition (not offered by kiln in this version)"
 q)count help[]
-433
+434
 q)f~exec name from help[]
 1b
 q)svd 1 2

@@ -86,6 +86,25 @@ q)count{r:(); while[batch x; r,:backstep x]; r}M
 2
 q)c:copyparms M
 q)fill(parm(q;`0.weight);0)
+q)avgparms(M;c)
+2
+q)free c
+q)c:copyparms M
+q)fill(parm(q;`0.weight);3)
+q)avgparms(M;c)
+2
+q)(dict(c;`0.weight))~8 2#1.5e
+1b
+q)copyparms(M;c);
+q)free c
+q)test(M;`metrics`dictionary;(`loss;0b))
+q)testrun[M]>.1
+1b
+q)train(M;`metrics;`loss)
+q)r:{[i] run M}each til 200
+q)test(M;`metrics`dictionary;(`accuracy;1b))
+q)c:copyparms M
+q)fill(parm(q;`0.weight);0)
 q)copyparms(M;c)
 0.weight| 1
 0.bias  | 1
