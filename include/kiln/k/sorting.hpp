@@ -95,7 +95,8 @@ inline object median(std::string_view name, object x) {
   const auto axis_given = given.take_long();
   given.none_left(1);
   const operand found = given.operand_at(0);
-  const tensor source = axis_given ? found.value : dynamic::reshape(found.value, longs{found.value.numel()});
+  const bool whole = !axis_given || found.value.dim() == 0;
+  const tensor source = whole ? dynamic::reshape(found.value, longs{found.value.numel()}) : found.value;
   const std::int64_t axis = normalize_axis(axis_given.value_or(0), source.dim(), "median");
   const std::int64_t n = source.size(axis);
   if (n == 0) throw value_error("there is no median of no elements");
@@ -128,8 +129,10 @@ inline object cumsum(std::string_view name, object x) {
   const operand found = given.operand_at(0);
   const dtype type = found.value.type();
   const std::int64_t axis = normalize_axis(wanted, found.value.dim(), "cumsum");
-  const int last = found.value.dim() - 1;
-  const tensor lines = dynamic::movedim(found.value, axis, last).contiguous();
+  const bool single = found.value.dim() == 0;  // a line of one
+  const int last = single ? 0 : found.value.dim() - 1;
+  const tensor whole = single ? dynamic::reshape(found.value, longs{1}) : found.value;
+  const tensor lines = dynamic::movedim(whole, axis, last).contiguous();
   const std::int64_t length = std::max<std::int64_t>(lines.sizes()[last], 1);
   const dtype sum_type = is_floating(type) ? type : dtype::int64;
   const tensor source = lines.to(sum_type);
@@ -145,7 +148,7 @@ inline object cumsum(std::string_view name, object x) {
           to[i] = i % length ? static_cast<T>(to[i - 1] + from[i]) : from[i];
     });
   });
-  return respond(dynamic::movedim(sums, last, axis), found.handle);
+  return respond(single ? dynamic::reshape(sums, longs{}) : dynamic::movedim(sums, last, axis), found.handle);
 }
 
 }  // namespace kiln::k::sorting

@@ -31,6 +31,11 @@ q)cumsum(1 2 3 4.;0)
 q)cumsum(2 2#1 2 3 4;1)
 1 3
 3 7
+q)cumsum(3.;0)
+3f
+q)median(3.;0)
+3f
+0
 q)topk(1 2;3)
 'topk: cannot take 3 of 2
   [0]  topk(1 2;3)
