@@ -135,7 +135,11 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
     REQUIRE(k_host::owners(x.get()) >= before);
     if (!result.get()) {
       REQUIRE(k_host::pending_error() != nullptr);
-      REQUIRE(std::string_view(k_host::pending_error()).size() > 5);
+      // The function's name and what it has against the argument, or "stale pointer"; what a function of q that was
+      // called said, it has said itself.
+      const std::string_view said = k_host::pending_error();
+      INFO(k::functions[row].name, " said ", said);
+      REQUIRE((said.size() > 10 || k::functions[row].name == "scope"));
       ++errors;
       continue;
     }
