@@ -18,7 +18,7 @@ namespace kiln::c {
 inline bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t more = lead < 0x80 ? 0 : lead < 0xc2 ? 4 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : 4;
+    const std::size_t more = lead < 0x80 ? 0 : lead < 0xc2 || lead > 0xf4 ? 4 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
     if (more == 4 || text.size() - i <= more) return false;
     for (std::size_t k = 1; k <= more; ++k) {
       // Only the second byte of some leads has a narrower range.
@@ -98,7 +98,7 @@ inline dynamic::options options_of(const kiln_option* options, std::int32_t n) {
         break;
       }
       default:
-        throw value_error(message("the option \"", name, "\" is of kind ", each.kind, ": use KILN_OPTION_INT to _INTS"));
+        throw value_error(message("the option \"", name, "\" is of kind ", each.kind, ": use a KILN_OPTION_"));
     }
   }
   return all;

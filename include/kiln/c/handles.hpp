@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The objects that handles stand for. A handle's number has a slot in its low 32 bits, above them how often the slot was
-// taken before, and its kind on top: the number of a freed object never names another one.
+// The objects that handles stand for. The number of a handle has a slot in its low 32 bits, above them how often the
+// slot was taken before, and its kind on top: that of a freed object never names another one.
 #pragma once
 
 #include <cstddef>

@@ -25,9 +25,8 @@ extern "C" {
 
 kiln_status kiln_module_create(const char* name, const kiln_option* options, int32_t n_options, kiln_module* out) {
   using namespace kiln::c;
-  return guarded_new("kiln_module_create", out, [&] {
-    return kiln::dynamic::make_module(text_of(name, "name"), options_of(options, n_options));
-  });
+  return guarded_new("kiln_module_create", out,
+                     [&] { return kiln::dynamic::make_module(text_of(name, "name"), options_of(options, n_options)); });
 }
 kiln_status kiln_module_sequential(const kiln_module* parts, int32_t n_parts, kiln_module* out) {
   using namespace kiln::c;
@@ -45,13 +44,11 @@ kiln_status kiln_module_train(kiln_module m, int32_t on) {
   return kiln::c::guarded("kiln_module_train", [&] { kiln::c::get(m).train(on != 0); });
 }
 kiln_status kiln_module_parameter_count(kiln_module m, int64_t* out) {
-  return kiln::c::guarded_value("kiln_module_parameter_count", out, [&] {
-    return static_cast<std::int64_t>(kiln::c::get(m).named_parameters().size());
-  });
+  return kiln::c::guarded_value("kiln_module_parameter_count", out,
+                                [&] { return static_cast<std::int64_t>(kiln::c::get(m).named_parameters().size()); });
 }
 kiln_status kiln_module_parameter(kiln_module m, int64_t index, kiln_tensor* out) {
-  return kiln::c::guarded_new("kiln_module_parameter", out,
-                              [&] { return kiln::c::parameter_of(m, index).second; });
+  return kiln::c::guarded_new("kiln_module_parameter", out, [&] { return kiln::c::parameter_of(m, index).second; });
 }
 kiln_status kiln_module_parameter_name(kiln_module m, int64_t index, char* to, size_t room) {
   return kiln::c::guarded("kiln_module_parameter_name", [&] {

@@ -61,13 +61,11 @@ kiln_status kiln_narrow(kiln_tensor x, int64_t axis, int64_t begin, int64_t leng
                               [&] { return kiln::dynamic::narrow(kiln::c::get(x), axis, begin, length); });
 }
 kiln_status kiln_select(kiln_tensor x, int64_t axis, int64_t index, kiln_tensor* out) {
-  return kiln::c::guarded_new("kiln_select", out,
-                              [&] { return kiln::dynamic::select(kiln::c::get(x), axis, index); });
+  return kiln::c::guarded_new("kiln_select", out, [&] { return kiln::dynamic::select(kiln::c::get(x), axis, index); });
 }
 kiln_status kiln_cat(const kiln_tensor* parts, int32_t n_parts, int64_t axis, kiln_tensor* out) {
   using namespace kiln::c;
-  return guarded_new("kiln_cat", out,
-                     [&] { return kiln::dynamic::cat(all_of(parts, n_parts, "parts"), axis); });
+  return guarded_new("kiln_cat", out, [&] { return kiln::dynamic::cat(all_of(parts, n_parts, "parts"), axis); });
 }
 
 }  // extern "C"

@@ -77,8 +77,7 @@ kiln_status kiln_scalar_float(double value, kiln_dtype type, kiln_tensor* out) {
 }
 kiln_status kiln_scalar_int(int64_t value, kiln_dtype type, kiln_tensor* out) {
   using namespace kiln::c;
-  return guarded_new("kiln_scalar_int", out,
-                     [&] { return kiln::dynamic::scalar(std::int64_t{value}, type_of(type)); });
+  return guarded_new("kiln_scalar_int", out, [&] { return kiln::dynamic::scalar(std::int64_t{value}, type_of(type)); });
 }
 
 kiln_status kiln_tensor_share(kiln_tensor x, kiln_tensor* out) {
