@@ -25,10 +25,21 @@ class _Option(c.Structure):
                 ("number", c.c_double), ("text", c.c_char_p), ("whole_list", c.POINTER(c.c_int64))]
 
 
+class _Int64(c.c_int64):
+    """ctypes drops the bits of an integer that do not fit; this one refuses it."""
+
+    @classmethod
+    def from_param(cls, value):
+        if not -2**63 <= value < 2**63:
+            raise OverflowError(f"{value} does not fit 64 bits")
+        return c.c_int64(value)
+
+
 def _load():
     beside = pathlib.Path(__file__).with_name("libkiln_c.so")
-    lib = c.CDLL(os.environ.get("KILN_LIBRARY") or (str(beside) if beside.exists() else "libkiln_c.so"))
-    out, p, i32, i64, f64, h, t = c.c_void_p, c.c_void_p, c.c_int32, c.c_int64, c.c_double, _Handle, c.c_char_p
+    # PyDLL keeps the interpreter's lock: a tensor that is still to be computed is for one thread at a time.
+    lib = c.PyDLL(os.environ.get("KILN_LIBRARY") or (str(beside) if beside.exists() else "libkiln_c.so"))
+    out, p, i32, i64, f64, h, t = c.c_void_p, c.c_void_p, c.c_int32, _Int64, c.c_double, _Handle, c.c_char_p
     sizes = [p, i32]
     for name, arguments in {
             "seed": [c.c_uint64], "set_grad_enabled": [i32, out], "from_host": [i32, *sizes, p, c.c_size_t, out],
@@ -50,7 +61,7 @@ def _load():
             "optimizer_zero_grad": [h], "optimizer_lr": [h, out], "optimizer_set_lr": [h, f64]}.items():
         getattr(lib, "kiln_" + name).argtypes = arguments
     lib.kiln_version.restype = lib.kiln_last_error.restype = t
-    lib.kiln_live_handles.restype = i64
+    lib.kiln_live_handles.restype = c.c_int64
     return lib
 
 
@@ -79,7 +90,13 @@ def _get(kind, name, *arguments):
 
 def _ints(values):
     values = (values,) if isinstance(values, int) else tuple(values)
-    return (c.c_int64 * len(values))(*values), len(values)
+    return (c.c_int64 * len(values))(*(_Int64.from_param(each) for each in values)), len(values)
+
+
+def _text(text):
+    if "\0" in text:
+        raise ValueError(f"a zero character in {text!r}, where C ends a text")
+    return text.encode()
 
 
 def _handles(things):
@@ -89,15 +106,15 @@ def _handles(things):
 def _options(values):
     made = (_Option * len(values))()
     for option, (name, value) in zip(made, values.items()):
-        option.name = name.encode()
+        option.name = _text(name)
         if isinstance(value, bool):
             option.kind, option.whole = 2, value
         elif isinstance(value, int):
-            option.kind, option.whole = 0, value
+            option.kind, option.whole = 0, _Int64.from_param(value)
         elif isinstance(value, float):
             option.kind, option.number = 1, value
         elif isinstance(value, str):
-            option.kind, option.text = 3, value.encode()
+            option.kind, option.text = 3, _text(value)
         else:
             option.kind, (option.whole_list, option.n_whole_list) = 4, _ints(value)
     return made, len(values)
@@ -237,7 +254,7 @@ class Tensor:
 
     def _reduce(self, name, axis, keepdim):
         axes, count = _ints(() if axis is None else axis)
-        return Tensor(_get(_Handle, "reduce", name.encode(), self._handle, axes, count, keepdim))
+        return Tensor(_get(_Handle, "reduce", _text(name), self._handle, axes, count, keepdim))
 
     def softmax(self, axis=-1):
         return Tensor(_get(_Handle, "softmax", self._handle, axis))
@@ -274,7 +291,7 @@ def _operand(value):
 def call(name, *operands):
     """A pointwise operation by its name in kiln."""
     operands = [_operand(each) for each in operands]
-    return Tensor(_get(_Handle, "call", name.encode(), *_handles(operands)))
+    return Tensor(_get(_Handle, "call", _text(name), *_handles(operands)))
 
 
 def _define_methods():
@@ -302,27 +319,30 @@ _define_methods()
 def tensor(data, dtype=None, requires_grad=False):
     """A tensor of nested lists, a number or an array of numpy; float32, int64 or bool by what is in it."""
     if numpy is not None and isinstance(data, numpy.ndarray):
-        dtype = dtype or (data.dtype.name if data.dtype.name in _dtypes else None)
-        data = data.tolist()
+        memory = numpy.array(data, order="C")
+        if memory.dtype.name not in _dtypes:
+            raise TypeError(f"tensor: an array of {memory.dtype}, which kiln has no type for")
+        return _made("from_host", memory.dtype.name, memory.shape, memory.ctypes.data, memory.nbytes,
+                     requires_grad=requires_grad, final=dtype)
     sizes = []
     values = _flat(data, sizes)
     natural = 0 if values and all(isinstance(x, bool) for x in values) else 9
     if natural and values and all(isinstance(x, int) for x in values):
         natural = 5
     memory = array.array(_codes[natural], values)
-    made = Tensor(_get(_Handle, "from_host", natural, *_ints(sizes), memory.buffer_info()[0], len(memory) *
-                       memory.itemsize)).to(dtype or {0: "bool", 5: "int64", 9: "float32"}[natural])
+    return _made("from_host", _dtypes[natural], sizes, memory.buffer_info()[0], len(memory) * memory.itemsize,
+                 requires_grad=requires_grad, final=dtype or {0: "bool", 5: "int64", 9: "float32"}[natural])
+
+
+def _made(name, dtype, sizes, *more, requires_grad=False, final=None):
+    made = Tensor(_get(_Handle, name, _dtypes.index(dtype), *_ints(sizes), *more)).to(final or dtype)
     if requires_grad:
         made.requires_grad = True
     return made
 
 
-def _new(name, sizes, dtype, *more, requires_grad=False):
-    sizes = sizes[0] if len(sizes) == 1 else sizes
-    made = Tensor(_get(_Handle, name, _dtypes.index(dtype), *_ints(sizes), *more))
-    if requires_grad:
-        made.requires_grad = True
-    return made
+def _new(name, sizes, dtype, *more, **options):
+    return _made(name, dtype, sizes[0] if len(sizes) == 1 else sizes, *more, **options)
 
 
 def zeros(*sizes, dtype="float32", **more):
@@ -357,7 +377,7 @@ def cat(parts, axis=0):
 
 
 def manual_seed(seed):
-    _run("seed", seed)
+    _run("seed", seed % 2**64)
 
 
 def live_handles():
@@ -378,7 +398,7 @@ class Module:
 
     def __init__(self, name, **options):
         self._handle = _Handle()
-        self._handle = _get(_Handle, "module_create", name.encode(), *_options(options))
+        self._handle = _get(_Handle, "module_create", _text(name), *_options(options))
 
     def __del__(self, free=_lib.kiln_module_free):
         if self._handle.id:
@@ -420,7 +440,7 @@ class Optimizer:
 
     def __init__(self, name, parameters, **options):
         self._handle = _Handle()
-        self._handle = _get(_Handle, "optimizer_create", name.encode(), *_handles(list(parameters)),
+        self._handle = _get(_Handle, "optimizer_create", _text(name), *_handles(list(parameters)),
                             *_options(options))
 
     def __del__(self, free=_lib.kiln_optimizer_free):
@@ -449,7 +469,7 @@ class Adam(Optimizer):
 
 def loss(name, x, target, **options):
     """A loss by name: mse, l1, smoothl1, huber, bce, bcelogits, ce, nll, kl."""
-    return Tensor(_get(_Handle, "loss", name.encode(), x._handle, target._handle, *_options(options)))
+    return Tensor(_get(_Handle, "loss", _text(name), x._handle, target._handle, *_options(options)))
 
 
 def mse_loss(x, target, **options):

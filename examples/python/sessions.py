@@ -27,6 +27,14 @@ def refused(status, text, f):
         raise AssertionError(f"no error where status {status} was due")
 
 
+def raised(kind, f):
+    try:
+        f()
+    except kind:
+        return
+    raise AssertionError(f"no {kind.__name__} where one was due")
+
+
 def tensors():
     x = kiln.tensor([[1, 2, 3], [4, 5, 6.5]])
     assert x.shape == (2, 3) and x.dtype == "float32" and x.ndim == 2 and x.numel() == 6 and len(x) == 2
@@ -44,9 +52,15 @@ def tensors():
     first = kiln.randn(3).tolist()
     kiln.manual_seed(5)
     assert kiln.randn(3).tolist() == first
+    assert kiln.tensor([1, 0], dtype="bool").tolist() == [True, False] and kiln.ones(1, requires_grad=True).requires_grad
+    assert "tensor([1, 2], dtype=int64)" == repr(kiln.tensor([1, 2]))
     if kiln.numpy is not None:
         assert (x.numpy() == kiln.numpy.array([[1, 2, 3], [4, 5, 6.5]])).all()
-        assert kiln.tensor(x.numpy()).tolist() == x.tolist()
+        assert kiln.tensor(x.numpy()).tolist() == x.tolist() and kiln.tensor(x.numpy().T).tolist() == x.T.tolist()
+        for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"):
+            there = kiln.tensor(kiln.numpy.array([[1, 0, 1]], dtype=name))
+            assert there.dtype == name and there.numpy().dtype.name == name and there.numpy().tolist() == [[1, 0, 1]]
+        assert kiln.tensor(kiln.numpy.zeros((0, 3))).shape == (0, 3) and kiln.tensor(kiln.numpy.array(2.5)).item() == 2.5
 
 
 def operations():
@@ -120,6 +134,14 @@ def errors():
     refused(3, "nothing", lambda: kiln.call("nothing", kiln.zeros(1)))
     refused(6, "", lambda: kiln.zeros(1).backward())
     refused(9, "null", lambda: kiln.Tensor(kiln._Handle()).shape)
+    refused(3, "", lambda: kiln.arange(0.0, math.inf))
+    for f in (lambda: kiln.zeros(2**64 + 2), lambda: kiln.zeros(2) + 2**63, lambda: kiln.zeros(2).sum(axis=2**64),
+              lambda: kiln.zeros(2).transpose(0, 2**64), lambda: kiln.Linear(2**64 + 1, 1)):
+        raised(OverflowError, f)
+    raised(ValueError, lambda: kiln.tensor([[1, 2], [3]]))
+    raised(ValueError, lambda: kiln.call("exp\0", kiln.zeros(1)))
+    raised(IndexError, lambda: kiln.zeros(2)[2])
+    raised(TypeError, lambda: kiln.tensor(["a"]))
 
 
 if __name__ == "__main__":
