@@ -4,7 +4,7 @@
 
 A folder may include only folders to its left in `order`, and its own. The graph of files has no cycle. Headers for
 users (those straight in kiln/, and a folder's all.hpp) are not included from inside their own folder; nothing includes
-kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, the transforms, models and Eigen's objects. Only device/cpu and
+kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, c, the transforms, models and Eigen's objects. Only device/cpu and
 tensor/eigen.hpp, which exchanges data with Eigen's objects, include Eigen.
 Prints one line per breach and exits 1 if there is any.
 """
@@ -17,7 +17,8 @@ order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], [
          ["optim"], ["data", "io"], ["dynamic"]]
 rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = "kiln/tensor/eigen.hpp"
-optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
+beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
+optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", eigen_exchange, "kiln/nn.hpp",
             "kiln/tensor/turned.hpp")  # outside kiln.hpp
 
@@ -57,7 +58,7 @@ def breaches_of_line(header, quote, path, known):
         yield f"includes <{path}>, which does not exist"
     elif path == "kiln/kiln.hpp" and header != "kiln/cuda.hpp":
         yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
-    elif here and not there and here != "k":
+    elif here and not there and here not in beside:
         yield f"includes <{path}>, which is for users: name the headers that are needed"
     elif path.endswith("/all.hpp") and header.startswith(path.removesuffix("all.hpp")):
         yield f"includes <{path}>, the umbrella of its own folder"
@@ -99,12 +100,13 @@ def reached(graph, start):
 
 
 def check(root):
-    texts = {str(file.relative_to(root)): file.read_text() for file in sorted(Path(root).glob("kiln/**/*.hpp"))}
+    files = sorted([*Path(root).glob("kiln/**/*.hpp"), *Path(root).glob("kiln/*.h")])
+    texts = {str(file.relative_to(root)): file.read_text() for file in files}
     graph = {header: [path for _, path, _ in includes(text)] for header, text in texts.items()}
     breaches = [] if texts else [f"{root}: no headers under kiln/"]
     for header, text in texts.items():
         folder = folder_of(header)
-        if folder and folder != "k" and folder not in rank:
+        if folder and folder not in beside and folder not in rank:
             breaches.append(f"{header}: the folder {folder} has no place in the order of tools/layers.py")
         for quote, path, line in includes(text):
             breaches += [f"{header}:{line}: {words}" for words in breaches_of_line(header, quote, path, texts)]
