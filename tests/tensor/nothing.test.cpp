@@ -91,6 +91,14 @@ TEST_CASE("nothing: products, joins, indexing, windows, random numbers") {
   backward(y, zeros<float>({0, 0}));
   CHECK(wide.grad().sizes() == dims{0, huge});
   CHECK_THROWS_AS(Tensor<float>(matmul(tall, wide)), shape_error);
+  // As many empty matrices as there are take no time, with their gradients.
+  const Tensor<float> stack = leaf({huge, 0, 2}), weights = leaf({2, 3});
+  const Tensor<float> none = matmul(stack, weights);
+  CHECK(none.sizes() == dims{huge, 0, 3});
+  backward(none, zeros<float>(none.sizes()));
+  CHECK(stack.grad().sizes() == dims{huge, 0, 2});
+  for (std::int64_t i = 0; i < 6; ++i) CHECK(weights.grad()(i / 3, i % 3) == 0);
+  CHECK(matmul(zeros<float>({huge, 2, 0}), zeros<float>({huge, 0, 0})).sizes() == dims{huge, 2, 0});
 
   const Tensor<float> part = zeros<float>({huge / 2, 0, 7});
   CHECK(cat({part, part}, 1).sizes() == dims{huge / 2, 0, 7});

@@ -21,6 +21,12 @@ template <class T>
 void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data, const matrix_stack& out,
               T* out_data, bool accumulate, block_function then = {}) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
+  // Any number of matrices may hold nothing.
+  if (m == 0 || n == 0) return;
+  if (k == 0 && !then.call) {
+    if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+    return;
+  }
   const matrix_ref<const T> left{a_data, a.row_stride, a.column_stride}, right{b_data, b.row_stride, b.column_stride};
   auto one = [&](std::int64_t batch, std::int64_t oa, std::int64_t ob, std::int64_t oo, bool add) {
     const matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
