@@ -85,7 +85,7 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
     }
   };
   const auto value = [&](auto&& self, int depth) -> owned {
-    switch (below(depth > 2 ? 5 : 12)) {
+    switch (below(depth > 2 ? 5 : 13)) {
       case 0:
         return longs({0, 1});
       case 1:
@@ -103,6 +103,11 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
             k::make_dictionary(std::vector<std::string>{"a", "lr"}, list(self(self, 3), self(self, 3)).release()));
       case 7:
         return list(self(self, depth + 1), self(self, depth + 1), self(self, depth + 1));
+      case 9: {
+        const std::vector<std::string> names{"a", "b"};
+        return owned(k::xT(k::make_dictionary(
+            names, list(longs({1, k::null_long}), below(2) ? floats({1, 2}) : symbols({"x", ""})).release())));
+      }
       case 8:
         return list(symbol("linear"), number(2), number(2));
       default:

@@ -45,7 +45,7 @@ constexpr int arity(const function_row& row) {
 }
 
 /// All functions, in the order in which `fns` names them.
-inline constexpr std::array<function_row, 434> functions{{
+inline constexpr std::array<function_row, 436> functions{{
     // clang-format off
     {"dv", area::objects, 1, "nested definition: the (depth;value) list of it"},
     {"tree", area::objects, 1, "(depth;value) list: the nested definition of it"},
@@ -131,6 +131,8 @@ inline constexpr std::array<function_row, 434> functions{{
     {"real", area::tensors, 3, "complex tensor: real parts"},
     {"imag", area::tensors, 3, "complex tensor: imaginary parts"},
     {"isreal", area::tensors, 3, "x: which elements have no imaginary part"},
+    {"columns", area::tensors, 0,
+     "(table, dictionary or list of columns[;nulls option]): (matrix;column!key of its symbols)"},
     {"cat", area::shape, 2, "(list of tensors[;dim][;out]): joined along a dimension"},
     {"stack", area::shape, 2, "(list of tensors[;dim][;out]): joined along a new dimension"},
     {"reshape", area::shape, 2, "(x;size): the same elements in other sizes"},
@@ -207,6 +209,8 @@ inline constexpr std::array<function_row, 434> functions{{
     {"gelu", area::math, 0, "(x[;out]): x times the normal distribution function"},
     {"silu", area::math, 0, "(x[;out]): x times sigmoid x"},
     {"mish", area::math, 0, "(x[;out]): x times tanh of softplus x"},
+    {"fuse", area::math, 0,
+     "formula: a symbol for it; (formula;x;y;...[;out]) or (formula;names!operands): its value, in one pass"},
     {"allclose", area::comparison, 2, "(x;y[;rtol][;atol]): whether all elements are close"},
     {"eq", area::comparison, 2, "(x;y[;out]): equal"},
     {"equal", area::comparison, 2, "(x;y): whether sizes and all elements are equal"},

@@ -11,6 +11,7 @@
 
 #include <kiln/k/attributes.hpp>
 #include <kiln/k/autograd.hpp>
+#include <kiln/k/fuse.hpp>
 #include <kiln/k/linear_algebra.hpp>
 #include <kiln/k/losses.hpp>
 #include <kiln/k/math.hpp>
@@ -75,6 +76,7 @@ inline const registry& library() {
     offer_tensors(*r);
     offer_shape(*r);
     offer_math(*r);
+    offer_fuse(*r);
     offer_reductions(*r);
     offer_linear_algebra(*r);
     offer_autograd(*r);

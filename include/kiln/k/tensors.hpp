@@ -13,6 +13,7 @@
 #include <kiln/dynamic/indexing.hpp>
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/k/arguments.hpp>
+#include <kiln/k/columns.hpp>
 #include <kiln/k/modes.hpp>
 #include <kiln/k/objects.hpp>
 #include <kiln/k/registry.hpp>
@@ -112,7 +113,7 @@ inline object make(std::string_view name, object x) {
                          ? message("unrecognized argument(s) for tensor creation mode: ", *symbol, " without a size")
                          : message("unrecognized tensor creation mode: ", *symbol));
   if (held* what = find_held(x)) return read(arguments(name, x, 1, 1), *what);
-  if (x->type != mixed_type || x->count == 0) return tensor_handle(to_tensor(x));
+  if (x->type != mixed_type || x->count == 0) return tensor_handle(tensor_of_value(x));
   std::vector<object> given(span_of<object>(x).begin(), span_of<object>(x).end());
   if (const auto mode = read_symbol(given[0])) {
     if (!is_mode(*mode)) throw bare_error(message("unrecognized tensor creation mode: ", *mode));
@@ -129,7 +130,7 @@ inline object make(std::string_view name, object x) {
     const creation_options how = take_options(rest, 1);
     if (rest.size() == 1) {
       if (const auto* from = find_held_as<held_tensor>(rest[0])) return made(from->value.clone(), how);
-      return made(to_tensor(rest[0]), how);
+      return made(tensor_of_value(rest[0]), how);
     }
   }
   return tensor_handle(to_tensor(x));
@@ -318,6 +319,7 @@ inline void offer_tensors(registry& r) {
   r.offer("detach", tensors::detach);
   r.offer("values", tensors::values);
   r.offer("eye", tensors::eye);
+  r.offer("columns", tensors::columns);
 }
 
 }  // namespace kiln::k

@@ -44,7 +44,7 @@ q)help`mul
 q)help`svd
 "svd x: singular value decomposition (not offered by kiln in this version)"
 q)count help[]
-434
+436
 q)f~exec name from help[]
 1b
 q)svd 1 2
