@@ -3,14 +3,13 @@
 // slot was taken before, and its kind on top: that of a freed object never names another one.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <kiln/c/guard.hpp>
+#include <kiln/core/slot_table.hpp>
 #include <kiln/dynamic/module.hpp>
 #include <kiln/dynamic/optimizers.hpp>
 #include <kiln/dynamic/tensor.hpp>
@@ -49,58 +48,39 @@ class handle_table {
   /// Throws memory_error where 2^32 handles are alive.
   Handle insert(object what) {
     const std::scoped_lock lock(mutex_);
-    std::size_t place = slots_.size();
-    if (!free_.empty()) {
-      place = free_.back();
-      free_.pop_back();
-    } else {
-      if (place > slot_mask) throw memory_error("more than 4 billion handles are alive: free some");
-      slots_.emplace_back();
-      free_.reserve(slots_.capacity());  // erase must not fail
-    }
-    slots_[place].what.emplace(std::move(what));
-    ++count_;
-    return {traits::kind << kind_shift | std::uint64_t{slots_[place].turn} << turn_shift | place};
+    const slot_number at = slots_.insert(std::move(what));
+    return {traits::kind << kind_shift | at.turn << turn_shift | at.place};
   }
   /// Throws handle_error for a null or stale handle, and for a number of another kind.
   object find(Handle h) {
     const std::scoped_lock lock(mutex_);
-    return *slot_of(h).what;
+    return *slots_.find(slot_of(h));
   }
   /// Throws as find.
   void erase(Handle h) {
     std::optional<object> last;  // destroyed after the lock: that may take long
     const std::scoped_lock lock(mutex_);
-    slot& s = slot_of(h);
-    last.swap(s.what);
-    --count_;
-    if (++s.turn <= turn_mask) free_.push_back(h.id & slot_mask);  // a slot whose turns are used up rests for ever
+    last = slots_.erase(slot_of(h));
   }
   std::int64_t size() {
     const std::scoped_lock lock(mutex_);
-    return count_;
+    return static_cast<std::int64_t>(slots_.size());
   }
 
  private:
   static constexpr int turn_shift = 32, kind_shift = 60;
-  static constexpr std::uint64_t slot_mask = 0xffffffff, turn_mask = 0xfffffff;
-  struct slot {
-    std::optional<object> what;
-    std::uint32_t turn = 0;
-  };
-  slot& slot_of(Handle h) {
+  static constexpr std::uint64_t place_mask = 0xffffffff, last_turn = 0xfffffff;
+  slot_number slot_of(Handle h) const {
     if (h.id == 0) throw handle_error(message("a null handle where a ", traits::name, " is needed"));
     if (h.id >> kind_shift != traits::kind)
       throw handle_error(message("the handle ", h.id, " is that of no ", traits::name));
-    const std::size_t place = h.id & slot_mask;
-    if (place >= slots_.size() || slots_[place].turn != (h.id >> turn_shift & turn_mask) || !slots_[place].what)
+    const slot_number at{h.id & place_mask, h.id >> turn_shift & last_turn};
+    if (!slots_.find(at))
       throw handle_error(message("the handle ", h.id, " is stale: its ", traits::name, " was freed"));
-    return slots_[place];
+    return at;
   }
   std::mutex mutex_;
-  std::vector<slot> slots_;
-  std::vector<std::size_t> free_;
-  std::int64_t count_ = 0;
+  slot_table<object, place_mask + 1, last_turn> slots_;
 };
 
 /// The table of a kind. It is never destroyed: the host language may free handles after statics are gone.

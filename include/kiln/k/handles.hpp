@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include <kiln/core/slot_table.hpp>
 #include <kiln/k/convert.hpp>
 #include <kiln/k/guard.hpp>
 #include <kiln/k/value.hpp>
@@ -59,73 +59,47 @@ struct stale_handle : bare_error {
 /// taken before (32 bits) under a mark, so the number of a freed object never names another one.
 class handle_table {
  public:
-  std::int64_t insert(std::unique_ptr<held> what) {
-    std::size_t place = slots_.size();
-    if (!free_.empty()) {
-      place = free_.back();
-    } else {
-      if (place >= slot_limit) throw memory_error("more than 16 million handles are alive; free some");
-      slots_.emplace_back();
-      free_.reserve(slots_.capacity());  // erase must not fail
-    }
-    slot& s = slots_[place];
-    s.what = std::move(what);
-    if (!free_.empty()) free_.pop_back();
-    ++count_;
-    return number(place);
-  }
+  std::int64_t insert(std::unique_ptr<held> what) { return number_of(slots_.insert(std::move(what))); }
 
   /// The object of that number; null when there is none, or none any more.
   held* find(std::int64_t number) const {
-    const auto bits = static_cast<std::uint64_t>(number);
-    const std::size_t place = bits & (slot_limit - 1);
-    if (bits >> 56 != mark || place >= slots_.size()) return nullptr;
-    const slot& s = slots_[place];
-    return s.turn == static_cast<std::uint32_t>(bits >> 24) ? s.what.get() : nullptr;
+    const std::unique_ptr<held>* const what = slots_.find(slot_of(number));
+    return what ? what->get() : nullptr;
   }
 
   /// Lets go of the object; nothing happens where there is none.
-  void erase(std::int64_t number) noexcept {
-    if (!find(number)) return;
-    const std::size_t place = static_cast<std::uint64_t>(number) & (slot_limit - 1);
-    slot& s = slots_[place];
-    const std::unique_ptr<held> last = std::move(s.what);
-    --count_;
-    if (++s.turn != 0) free_.push_back(place);  // a slot whose turns are used up rests for ever
-  }
+  void erase(std::int64_t number) noexcept { slots_.erase(slot_of(number)); }
 
   /// Puts another object in the place of one, whose number stays.
   void replace(std::int64_t number, std::unique_ptr<held> what) noexcept {
-    slots_[static_cast<std::uint64_t>(number) & (slot_limit - 1)].what = std::move(what);
+    *slots_.find(slot_of(number)) = std::move(what);
   }
 
   void clear() noexcept {
-    for (std::size_t place = 0; place < slots_.size(); ++place)
-      if (slots_[place].what) erase(number(place));
+    slots_.for_each([&](slot_number at, const std::unique_ptr<held>&) { slots_.erase(at); });
   }
 
-  std::size_t size() const { return count_; }
+  std::size_t size() const { return slots_.size(); }
 
   /// Calls f(number, held&) for each object.
   template <class F>
   void for_each(F&& f) const {
-    for (std::size_t place = 0; place < slots_.size(); ++place)
-      if (slots_[place].what) f(number(place), *slots_[place].what);
+    slots_.for_each([&](slot_number at, const std::unique_ptr<held>& what) { f(number_of(at), *what); });
   }
 
  private:
-  static constexpr std::size_t slot_limit = std::size_t{1} << 24;
+  static constexpr std::uint64_t slot_limit = std::uint64_t{1} << 24, last_turn = 0xffffffff;
   static constexpr std::uint64_t mark = 0x6b;  // keeps handles apart from small numbers of users
-  struct slot {
-    std::unique_ptr<held> what;
-    std::uint32_t turn = 0;
-  };
-  std::int64_t number(std::size_t place) const {
-    return static_cast<std::int64_t>(mark << 56 | std::uint64_t{slots_[place].turn} << 24 | place);
+  static std::int64_t number_of(slot_number at) {
+    return static_cast<std::int64_t>(mark << 56 | at.turn << 24 | at.place);
   }
-  std::vector<slot> slots_;
-  std::vector<std::size_t> free_;
-  std::size_t count_ = 0;
+  /// Of a number without the mark, a place that no slot has.
+  static slot_number slot_of(std::int64_t number) {
+    const auto bits = static_cast<std::uint64_t>(number);
+    if (bits >> 56 != mark) return {slot_limit, 0};
+    return {bits & (slot_limit - 1), bits >> 24 & last_turn};
+  }
+  slot_table<std::unique_ptr<held>, slot_limit, last_turn> slots_;
 };
 
 /// The table of this process. It is never destroyed: q's world may be gone when a library's statics are.
