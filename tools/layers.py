@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checks the include graph of a header tree: tools/layers.py include
 
-A folder may include only folders to its left in `order`, and its own. The graph of files has no cycle. Headers for
+A folder may include only folders to its left in `order`, and its own; within a device, a room only `rooms` to its left. The graph of files has no cycle. Headers for
 users (those straight in kiln/, and a folder's all.hpp) are not included from inside their own folder; nothing includes
 kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, c, the transforms, models and Eigen's objects. Only device/cpu and
 tensor/eigen.hpp, which exchanges data with Eigen's objects, include Eigen.
@@ -15,6 +15,10 @@ from pathlib import Path
 # Left to right; names in one group do not see each other.
 order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], ["tensor"], ["autograd"], ["transform"], ["nn"],
          ["optim"], ["data", "io"], ["dynamic"]]
+# The rooms of a device's folder, in the order of the data's way: a header sees its own room and those to its left.
+rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries"],
+         "device/cpu": ["processor", "simd", "memory", "threads", "elements", "kernel", "maps", "rows", "interpreter",
+                        "products", "images"]}
 rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = "kiln/tensor/eigen.hpp"
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
@@ -35,6 +39,23 @@ def folder_of(header):
     """kiln/device/cpu/simd/x.hpp -> device/cpu (a subfolder is part of its layer); kiln/kiln.hpp -> "" (for users)."""
     folder = "/".join(header.split("/")[1:-1])
     return next((layer for layer in rank if f"{folder}/".startswith(f"{layer}/")), folder)
+
+
+def room_of(header, folder):
+    """kiln/device/cpu/simd/x.hpp -> simd; what stands straight in a device's folder is above all rooms: ""."""
+    return header.removeprefix(f"kiln/{folder}/").rpartition("/")[0].partition("/")[0]
+
+
+def breach_of_rooms(folder, header, path):
+    """Whether a header of a device's folder looks into a room to its right."""
+    order_here = rooms[folder]
+    here, there = room_of(header, folder), room_of(path, folder)
+    for room in filter(None, (here, there)):
+        if room not in order_here:
+            return f"includes <{path}>: the room {room} has no place in the order of tools/layers.py"
+    if here and (not there or order_here.index(there) > order_here.index(here)):
+        return f"includes <{path}>: in {folder} the order is {' -> '.join(order_here)} -> what stands in none"
+    return ""
 
 
 def includes(text):
@@ -60,6 +81,8 @@ def breaches_of_line(header, quote, path, known):
         yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
     elif here and not there and here not in beside:
         yield f"includes <{path}>, which is for users: name the headers that are needed"
+    elif here == there and here in rooms and (words := breach_of_rooms(here, header, path)):
+        yield words
     elif path.endswith("/all.hpp") and header.startswith(path.removesuffix("all.hpp")):
         yield f"includes <{path}>, the umbrella of its own folder"
     elif here in rank and here != there and not (there in rank and rank[there] < rank[here]):

@@ -79,6 +79,16 @@ class layers(planted):
         self.header("kiln/device/cuda/c.hpp", "")
         self.check("or beside it", "kiln/device/cpu/c.hpp", "#include <kiln/device/cuda/c.hpp>")
 
+    def test_layers_rooms(self):
+        self.header("kiln/device/cuda/print/c.hpp", "")
+        self.check("in device/cuda the order is driver", "kiln/device/cuda/plan/c.hpp",
+                   "#include <kiln/device/cuda/print/c.hpp>")
+
+    def test_layers_room_without_a_place(self):
+        self.header("kiln/device/cuda/cellar/c.hpp", "")
+        self.check("the room cellar has no place", "kiln/device/cuda/plan/c.hpp",
+                   "#include <kiln/device/cuda/cellar/c.hpp>")
+
     def test_layers_cycle_in_a_folder(self):
         self.header("kiln/core/c.hpp", "#include <kiln/core/d.hpp>")
         self.check("cycle: kiln/core/c.hpp -> kiln/core/d.hpp -> kiln/core/c.hpp", "kiln/core/d.hpp",

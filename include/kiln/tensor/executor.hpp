@@ -11,9 +11,9 @@
 
 #include <kiln/core/growing_list.hpp>
 #include <kiln/device/cpu/drivers.hpp>
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 #ifndef KILN_INTERPRET
-#include <kiln/device/cpu/program.hpp>
+#include <kiln/device/cpu/kernel/program.hpp>
 #endif
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/state.hpp>
