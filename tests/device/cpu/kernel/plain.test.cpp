@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "../../tape/in_reals.hpp"
-#include "../../tape/sheet.hpp"
+#include "tape/in_reals.hpp"
+#include "tape/sheet.hpp"
 
 using namespace kiln;
 
