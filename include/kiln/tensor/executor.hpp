@@ -28,18 +28,24 @@ template <class Device>
 concept HasExecutor = requires {
   executor<Device>::on_host;
 };
+/// A device whose elements the program itself can read and write: they lie in memory of the device Cpu.
+template <class Device>
+concept OnHost = HasExecutor<Device> && executor<Device>::on_host;
 
-template <>
-struct executor<Cpu> {
+/// What executors of devices with the host's memory have in common: all but programs.
+template <class Device>
+struct host_executor {
   /// Whether the program itself can read and write the elements.
   static constexpr bool on_host = true;
 
   /// A contiguous tensor with uninitialised elements on a device, or on the device where `near` is.
-  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, Cpu = {}) { return kiln::new_tensor(type, sizes); }
+  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, Device = {}) {
+    return kiln::new_tensor(type, sizes);
+  }
   static ref<tensor_state> new_tensor(dtype type, const dims& sizes, const storage&) {
     return kiln::new_tensor(type, sizes);
   }
-  static constexpr Cpu device_of(const storage&) { return {}; }
+  static constexpr Device device_of(const storage&) { return {}; }
   static constexpr bool same_device(const storage&, const storage&) { return true; }
   /// Before a kernel that writes `result` reads `operand`. Throws device_error if they are on different devices.
   static constexpr void check_operand(const storage&, const storage&) {}
@@ -67,13 +73,22 @@ struct executor<Cpu> {
       });
   }
   /// Throws device_error unless `elements` elements from `data` on are this device's, as far as that can be known.
-  static void check_foreign(const void*, std::int64_t, Cpu) {}
+  static void check_foreign(const void*, std::int64_t, Device) {}
   /// One element.
   template <Element T>
   static T read(const tensor_state& t, std::int64_t offset = 0) {
     return static_cast<const T*>(t.data)[offset];
   }
+  /// See cpu::multiply.
+  template <class T>
+  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                       const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
+    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+  }
+};
 
+template <>
+struct executor<Cpu> : host_executor<Cpu> {
 #if defined(KILN_INTERPRET) || defined(KILN_COMPILED)
   /// A Program without kernels of its own, interpreted, and what runs it over a job.
   template <class Program>
@@ -111,12 +126,6 @@ struct executor<Cpu> {
       cpu::drivers::run_rows(job);
   }
 #endif
-  /// See cpu::multiply.
-  template <class T>
-  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
-                       const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
-    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
-  }
 };
 
 /// Defined for each pair of devices of which one is not Cpu: copies contiguous values to a device, as

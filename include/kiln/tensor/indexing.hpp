@@ -23,8 +23,8 @@ namespace detail {
 /// Runs index jobs on a device.
 template <class Device>
 struct indexer;
-template <>
-struct indexer<Cpu> {
+template <OnHost Device>
+struct indexer<Device> {
   template <Element T>
   static void run(const index_job& job, const storage&) {
     cpu::drivers::run_index<T>(job);

@@ -34,8 +34,8 @@ struct batch_norm_options {
 template <class Device>
 struct batch_normalizer;
 
-template <>
-struct batch_normalizer<Cpu> {
+template <detail::OnHost Device>
+struct batch_normalizer<Device> {
   static constexpr bool has_library = false;
 };
 

@@ -29,8 +29,8 @@ struct conv2d_options {
 template <class Device>
 struct convolution;
 
-template <>
-struct convolution<Cpu> {
+template <detail::OnHost Device>
+struct convolution<Device> {
   template <class T>
   static void forward(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y, const storage&) {
     cpu::drivers::conv2d(s, x, w, bias, y);

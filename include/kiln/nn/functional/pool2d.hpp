@@ -41,8 +41,8 @@ struct avg_pool2d_options {
 template <class Device>
 struct pooling;
 
-template <>
-struct pooling<Cpu> {
+template <detail::OnHost Device>
+struct pooling<Device> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage&) {
     cpu::drivers::max_pool(s, x, y);
