@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// What tensors ask of a device: memory, kernels, products. `executor<Device>` is the whole list, as static functions;
-// the one for Cpu stands here, kiln/cuda.hpp brings that for Cuda. `device_functions` and `runnable` are the same as
-// plain data, for code that is compiled once for all devices and element types.
+// What tensors ask of a device. A device is a tag type (Cpu, Cuda, EigenCpu) and what it says for these, each as static
+// functions of a specialisation:
+//   executor            memory, kernels, products: has to be there. `host_executor` has all of it but kernels for
+//                       devices with the host's memory (`OnHost`), which then have the next four for nothing
+//   transfer            copies from Cpu, to Cpu, and from one such device to another (here)
+//   random_filler       rand, randn, randint (random.hpp)
+//   indexer             gather, scatter and their relatives (indexing.hpp)
+//   convolution, pooling                                             (nn/functional/conv2d.hpp, pool2d.hpp)
+//   product_epilogues   what a product does to its result in the same call; nothing, unless said (product_epilogue.hpp)
+//   batch_normalizer    a library's batch norm; expressions, unless said (nn/functional/batch_norm.hpp)
+// What is missing is refused where it is called, with a sentence. tensor/eigen_cpu.hpp is the shortest device,
+// tensor/cuda.hpp the one that says all. `device_functions` and `runnable` are the same as plain data, for code that is
+// compiled once for all devices and element types.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +30,9 @@
 
 namespace kiln::detail {
 
-/// Defined for each device that tensors can be on.
+/// Defined for each device that tensors can be on: memory as in host_executor, `on_host`, and for a Program, a type
+/// with a constexpr tape, `program<Program>()`, what the tensor layer reads of it, and `run<Program>(job, near)`, which
+/// does what `job` asks on the device where `near` is. `run_tape`, for tapes made at run time, may be left out.
 template <class Device>
 struct executor;
 

@@ -22,7 +22,9 @@ namespace detail {
 
 /// Runs index jobs on a device.
 template <class Device>
-struct indexer;
+struct indexer {
+  static_assert(never<Device>, "kiln: this device does not gather or scatter: move the tensors to Cpu with .to<Cpu>()");
+};
 template <OnHost Device>
 struct indexer<Device> {
   template <Element T>

@@ -16,7 +16,9 @@ namespace kiln {
 namespace detail {
 /// Fills n contiguous elements of T on a device with draws of a stream.
 template <class Device>
-struct random_filler;
+struct random_filler {
+  static_assert(never<Device>, "kiln: this device draws no numbers: draw them on Cpu and move them with .to<Device>()");
+};
 template <OnHost Device>
 struct random_filler<Device> {
   template <Element T>

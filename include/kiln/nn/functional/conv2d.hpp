@@ -27,7 +27,9 @@ struct conv2d_options {
 /// says whether a gradient is added to what is there. The storage is that of what is written: it tells the device,
 /// where there are several. T is a floating type.
 template <class Device>
-struct convolution;
+struct convolution {
+  static_assert(detail::never<Device>, "kiln: this device has no convolutions: use .to<Cpu>()");
+};
 
 template <detail::OnHost Device>
 struct convolution<Device> {

@@ -39,7 +39,9 @@ struct avg_pool2d_options {
 /// (planes, places); `add` says whether a gradient is added to what is there. The storage is that of what is written.
 /// T is a floating type.
 template <class Device>
-struct pooling;
+struct pooling {
+  static_assert(detail::never<Device>, "kiln: this device has no poolings: use .to<Cpu>()");
+};
 
 template <detail::OnHost Device>
 struct pooling<Device> {
