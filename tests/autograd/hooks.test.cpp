@@ -9,7 +9,7 @@
 #include <kiln/autograd/checkpoint.hpp>
 #include <kiln/autograd/grad.hpp>
 #include <kiln/autograd/hooks.hpp>
-#include <kiln/device/cpu/memory.hpp>
+#include <kiln/device/cpu/memory/memory.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/nn/functional/dropout.hpp>
 #include <kiln/ops/all.hpp>
