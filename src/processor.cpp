@@ -3,6 +3,7 @@
 #include <concepts>
 
 #include <kiln/device/cpu/argmax.hpp>
+#include <kiln/device/cpu/attention.hpp>
 #include <kiln/device/cpu/conv2d.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/device/cpu/index.hpp>
@@ -46,6 +47,10 @@ const typed_driver_table<T>& table_for() {
       f.max_pool_backward = &max_pool_backward<T>;
       f.average_pool = &average_pool<T>;
       f.average_pool_backward = &average_pool_backward<T>;
+    }
+    if constexpr (std::same_as<T, float> || std::same_as<T, double>) {
+      f.attention = &attention<T>;
+      f.attention_backward = &attention_backward<T>;
     }
     return f;
   }();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <kiln/core/attention_job.hpp>
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/index_job.hpp>
 #include <kiln/core/philox.hpp>
@@ -17,6 +18,7 @@
 
 #ifndef KILN_COMPILED
 #include <kiln/device/cpu/argmax.hpp>
+#include <kiln/device/cpu/attention.hpp>
 #include <kiln/device/cpu/conv2d.hpp>
 #include <kiln/device/cpu/index.hpp>
 #include <kiln/device/cpu/map.hpp>
@@ -60,12 +62,17 @@ struct typed_driver_table {
   void (*average_pool)(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y) = nullptr;
   void (*average_pool_backward)(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx,
                                 bool add) = nullptr;
+  void (*attention)(const attention_job<T>& job, T* out, T* logsumexp) = nullptr;  ///< of float and double
+  void (*attention_backward)(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+                             T* dv) = nullptr;
 };
 
 namespace drivers {
 
 #ifndef KILN_COMPILED
 
+using cpu::attention;
+using cpu::attention_backward;
 using cpu::average_pool;
 using cpu::average_pool_backward;
 using cpu::best_index;
@@ -103,7 +110,8 @@ const typed_driver_table<T>& here_for() {
   return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
 }
 
-/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp.
+/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp,
+/// attention.hpp.
 inline void run_map(task& job) {
   here().run_map(job);
 }
@@ -170,6 +178,15 @@ void average_pool(const pooling_sizes& s, const average_divisor& divisor, const 
 template <class T>
 void average_pool_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add) {
   here_for<T>().average_pool_backward(s, divisor, dy, dx, add);
+}
+template <class T>
+void attention(const attention_job<T>& job, T* out, T* logsumexp) {
+  here_for<T>().attention(job, out, logsumexp);
+}
+template <class T>
+void attention_backward(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+                        T* dv) {
+  here_for<T>().attention_backward(job, out, logsumexp, dout, dq, dk, dv);
 }
 
 #endif
