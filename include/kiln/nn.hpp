@@ -16,11 +16,12 @@
 #include <kiln/nn/layers/embedding.hpp>       // Embedding
 #include <kiln/nn/layers/linear.hpp>          // Linear, Bilinear
 #include <kiln/nn/layers/normalization.hpp>   // LayerNorm, RMSNorm, GroupNorm, InstanceNorm
-#include <kiln/nn/layers/pool.hpp>            // MaxPool, AvgPool, AdaptiveAvgPool (1d, 2d), Upsample
+#include <kiln/nn/layers/pool.hpp>            // MaxPool, AvgPool, AdaptiveAvgPool (1d, 2d)
 #include <kiln/nn/layers/recurrent.hpp>       // RNN, LSTM, GRU
 #include <kiln/nn/layers/sequential.hpp>      // Sequential, Parallel, Residual, Identity, Lambda
 #include <kiln/nn/layers/shape.hpp>           // Flatten, Unflatten
-#include <kiln/nn/layers/transformer.hpp>     // TransformerEncoder, TransformerDecoder and their layers
+#include <kiln/nn/layers/transformer.hpp>     // Transformer, its encoder, decoder and their layers
+#include <kiln/nn/layers/upsample.hpp>        // Upsample
 #include <kiln/nn/loss/cross_entropy.hpp>     // cross_entropy, nll_loss
 #include <kiln/nn/loss/distribution.hpp>      // binary_cross_entropy, kl_div ...
 #include <kiln/nn/loss/margin.hpp>            // triplet_margin_loss, cosine_embedding_loss ...
