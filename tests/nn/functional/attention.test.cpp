@@ -172,6 +172,25 @@ TEST_CASE("attention: dropout drops whole weights, the same ones backward, and m
   CHECK(sum(abs(none)).eval().item() == 0);
 }
 
+TEST_CASE("attention: the same bits on any number of threads") {
+  const auto run = [](std::int64_t matrices, int threads) {
+    manual_seed(7);
+    set_num_threads(threads);
+    Tensor<float> q = randn<float>({matrices, 150, 8}), k = randn<float>({matrices, 270, 8});
+    q.requires_grad(), k.requires_grad();
+    const Tensor<float> y = scaled_dot_product_attention(q, k, k, {.dropout = 0.1});
+    backward(sum(square(y)));
+    return std::vector{y.detach(), q.grad(), k.grad()};
+  };
+  const int before = num_threads();
+  for (const std::int64_t matrices : {2, 9}) {
+    const auto alone = run(matrices, 1);
+    for (const int threads : {2, 3})
+      for (std::size_t i = 0; i < 3; ++i) CHECK(equal(alone[i], run(matrices, threads)[i]));
+  }
+  set_num_threads(before);
+}
+
 TEST_CASE("attention: half types compute in float") {
   manual_seed(5);
   const Tensor<float> q = randn<float>({2, 5, 4}), k = randn<float>({2, 6, 4});
@@ -201,6 +220,21 @@ TEST_CASE("attention: the composition for other devices gives the same") {
   const scaled_attention_options<double, Cpu> how{.causal = true, .mask = seen};
   CHECK(allclose(detail::composed_attention(q, k, v, how, 0.5),
                  scaled_dot_product_attention(q, k, v, {.causal = true, .mask = seen, .scale = 0.5}), 1e-13, 1e-13));
+}
+
+TEST_CASE("attention: nothing to ask, nothing to see, nothing to mix") {
+  Tensor<float> q = ones<float>({2, 5, 4}), k = ones<float>({2, 0, 4}), v = ones<float>({2, 0, 3});
+  q.requires_grad(), v.requires_grad();
+  const Tensor<float> y = scaled_dot_product_attention(q, k, v, {.causal = true, .dropout = 0.5});
+  CHECK(y.sizes() == dims{2, 5, 3});
+  CHECK(sum(abs(y)).eval().item() == 0);
+  backward(sum(y));
+  CHECK(sum(abs(q.grad())).eval().item() == 0);
+  CHECK(v.grad().sizes() == dims{2, 0, 3});
+  CHECK(scaled_dot_product_attention(ones<float>({2, 0, 4}), q, q).sizes() == dims{2, 0, 4});
+  CHECK(scaled_dot_product_attention(ones<float>({0, 3, 4}), ones<float>({0, 2, 4}), ones<float>({0, 2, 1})).sizes() ==
+        dims{0, 3, 1});
+  CHECK(scaled_dot_product_attention(q, q, ones<float>({2, 5, 0})).sizes() == dims{2, 5, 0});
 }
 
 TEST_CASE("attention: what is refused") {

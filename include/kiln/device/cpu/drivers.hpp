@@ -18,7 +18,6 @@
 
 #ifndef KILN_COMPILED
 #include <kiln/device/cpu/argmax.hpp>
-#include <kiln/device/cpu/attention.hpp>
 #include <kiln/device/cpu/conv2d.hpp>
 #include <kiln/device/cpu/index.hpp>
 #include <kiln/device/cpu/map.hpp>
@@ -71,8 +70,6 @@ namespace drivers {
 
 #ifndef KILN_COMPILED
 
-using cpu::attention;
-using cpu::attention_backward;
 using cpu::average_pool;
 using cpu::average_pool_backward;
 using cpu::best_index;
@@ -111,7 +108,7 @@ const typed_driver_table<T>& here_for() {
 }
 
 /// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp,
-/// attention.hpp.
+/// attention.hpp (which only nn/functional/attention.hpp includes).
 inline void run_map(task& job) {
   here().run_map(job);
 }

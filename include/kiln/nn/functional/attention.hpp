@@ -23,6 +23,15 @@
 #include <kiln/tensor/triangular.hpp>
 #include <kiln/tensor/views.hpp>
 
+#ifndef KILN_COMPILED
+#include <kiln/device/cpu/attention.hpp>
+
+namespace kiln::cpu::drivers {
+using cpu::attention;
+using cpu::attention_backward;
+}  // namespace kiln::cpu::drivers
+#endif
+
 namespace kiln {
 
 /// Which keys a query sees: numbers added to the scores, and truth values of the keys that it sees; either broadcasts
