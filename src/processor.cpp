@@ -10,6 +10,7 @@
 #include <kiln/device/cpu/images/pooling.hpp>
 #include <kiln/device/cpu/interpreter/interpreted_impl.hpp>
 #include <kiln/device/cpu/maps/map.hpp>
+#include <kiln/device/cpu/products/attention.hpp>
 #include <kiln/device/cpu/products/multiply.hpp>
 #include <kiln/device/cpu/rows/reduce.hpp>
 
@@ -46,6 +47,10 @@ const typed_driver_table<T>& table_for() {
       f.max_pool_backward = &max_pool_backward<T>;
       f.average_pool = &average_pool<T>;
       f.average_pool_backward = &average_pool_backward<T>;
+    }
+    if constexpr (std::same_as<T, float> || std::same_as<T, double>) {
+      f.attention = &attention<T>;
+      f.attention_backward = &attention_backward<T>;
     }
     return f;
   }();

@@ -24,7 +24,8 @@ eigen_exchange = ("kiln/eigen.hpp", "kiln/tensor/eigen.hpp", "kiln/tensor/eigen_
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
 optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", *eigen_exchange, "kiln/nn.hpp",
-            "kiln/tensor/turned.hpp", "kiln/data", "kiln/io")  # outside kiln.hpp
+            "kiln/tensor/turned.hpp", "kiln/data", "kiln/io", "kiln/ops/text.hpp",
+            "kiln/nn/functional/attention.hpp", "kiln/device/cpu/products/attention.hpp")  # outside kiln.hpp
 
 
 def is_optional(header):

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include <kiln/device/cpu/float_control.hpp>
+#include <kiln/device/cpu/processor/float_control.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::data::detail {

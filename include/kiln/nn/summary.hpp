@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <kiln/nn/convert.hpp>
+#include <kiln/nn/layer_names.hpp>
 #include <kiln/nn/module.hpp>
 #include <kiln/nn/watch.hpp>
 #include <kiln/tensor/creation.hpp>
@@ -126,6 +127,7 @@ std::string summary(const M& module, const dims& input) {
     using X = detail::tensor_of<M>;
     const no_grad quiet;
     const detail::summary_watch watch(all.lines);
+    const layer_names names(copy);  // for what does not fit
     static_cast<void>(copy(zeros<typename X::value_type, typename X::device_type>(input)));
   }
   return detail::summary_table(all.lines);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What layers tell about a forward pass while somebody watches: the sizes of their results.
+// What layers tell about a forward pass while somebody watches: the sizes of their results; and who knows their names.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <kiln/core/dims.hpp>
@@ -19,6 +20,16 @@ class layer_watch {
 };
 /// Who watches this thread's layers.
 inline constinit thread_local layer_watch* watching = nullptr;
+
+/// Knows the names of layers.
+class layer_naming {
+ public:
+  virtual ~layer_naming() = default;
+  /// The path of a layer, or nothing.
+  virtual std::string name(const void* layer, std::string_view type) const = 0;
+};
+/// Who knows those of this thread.
+inline constinit thread_local const layer_naming* naming = nullptr;
 
 /// The result of a layer, or what will compute it.
 template <class L, class Y>

@@ -12,6 +12,25 @@ TEST_CASE("MultiheadAttention: PyTorch's values, gradients and names") {
                     [](const auto& m, const auto& x) { return m(x[0], x[1], x[2]); });
 }
 
+TEST_CASE("MultiheadAttention: PyTorch's masks of truth values and of padding") {
+  const nn::MultiheadAttention<double> m{4, 2, {.batch_first = true}};
+  const std::vector<dims> sizes{{2, 3, 4}, {2, 5, 4}, {2, 5, 4}};
+  const Tensor<bool> hidden = Tensor<std::int64_t>{{0, 1, 0, 0, 0}, {0, 0, 0, 1, 1}, {1, 0, 0, 0, 0}} != 0;
+  const Tensor<bool> padding = Tensor<std::int64_t>{{0, 0, 1, 0, 1}, {0, 1, 1, 1, 1}} != 0;
+  test::check_layer("attention_masked", m, sizes,
+                    [&](const auto& layer, const auto& x) { return layer(x[0], x[1], x[2], hidden); });
+  test::check_layer("attention_padded", nn::MultiheadAttention<double>{4, 2, {.batch_first = true}}, sizes,
+                    [&](const auto& layer, const auto& x) { return layer(x[0], x[1], x[2], {}, padding); });
+  // Both together are one mask.
+  const Tensor<double> q = test::wave({2, 3, 4}, 1, 0), k = test::wave({2, 5, 4}, 1, 2);
+  const Tensor<bool> both = logical_or(hidden.reshape(1, 1, 3, 5), padding.reshape(2, 1, 1, 5));
+  CHECK(allclose(m(q, k, k, hidden, padding), m(q, k, k, both), 1e-13, 1e-13));
+  CHECK_THROWS_WITH_AS(m(q, k, k, {}, hidden),
+                       "MultiheadAttention(embed_dim=4, num_heads=2): padding of shape [3, 5] for 2 x 5 keys: it must "
+                       "be (batch, keys)",
+                       shape_error);
+}
+
 TEST_CASE("MultiheadAttention: of itself, without a batch, with time first, it is the same") {
   manual_seed(3);
   const nn::MultiheadAttention<double> first{4, 2, {.batch_first = true}};
@@ -35,6 +54,7 @@ TEST_CASE("MultiheadAttention: with a causal mask the first result knows the fir
   const Tensor<double> x = test::wave({3, 1, 4}, 1, 0), first = x.narrow(0, 0, 1);
   const Tensor<double> y = m(x, x, x, nn::causal_mask<double>(3)), alone = m(first, first, first);
   for (std::int64_t i = 0; i < 4; ++i) CHECK(y(0, 0, i) == doctest::Approx(alone(0, 0, i)).epsilon(1e-13));
+  CHECK(allclose(m(x, x, x, nn::causal), y, 1e-13, 1e-13));
   CHECK_THROWS_AS(m(zeros<double>({3, 1, 5}), x, x), shape_error);
   const nn::MultiheadAttention<double> odd{4, 3};
   CHECK_THROWS_AS(odd(x, x, x), value_error);

@@ -39,7 +39,7 @@ def case(name, module, *shapes, call=None, train=True):
 
 
 print(f"""// SPDX-License-Identifier: BSL-1.0
-// Results and gradients of layers as PyTorch {torch.__version__} has them; tests/nn/layers/make_values.py made it.
+// Results and gradients of layers as PyTorch {torch.__version__.split('+')[0]} has them; tests/nn/layers/make_values.py made it.
 #pragma once
 
 #include <map>
@@ -84,12 +84,28 @@ case("instance_norm2d", nn.InstanceNorm2d(2, affine=True), (2, 2, 3, 2))
 case("rms_norm", nn.RMSNorm(5, eps=1e-5), (3, 5))
 case("embedding", nn.Embedding(5, 3, padding_idx=2), torch.tensor([[0, 4, 2], [1, 4, 0]]))
 case("upsample", nn.Upsample(scale_factor=2), (1, 2, 2, 3))
+case("upsample_nearest", nn.Upsample(size=(5, 4)), (1, 2, 3, 3))
+case("upsample_linear", nn.Upsample(scale_factor=3, mode="linear"), (2, 2, 4))
+case("upsample_linear_corners", nn.Upsample(size=7, mode="linear", align_corners=True), (2, 2, 4))
+case("upsample_bilinear", nn.Upsample(scale_factor=2, mode="bilinear"), (1, 2, 3, 2))
+case("upsample_bilinear_corners", nn.Upsample(size=(5, 4), mode="bilinear", align_corners=True), (1, 2, 3, 3))
+case("upsample_bicubic", nn.Upsample(scale_factor=(2, 3), mode="bicubic"), (1, 2, 3, 4))
+case("upsample_bicubic_corners", nn.Upsample(size=(7, 5), mode="bicubic", align_corners=True), (1, 2, 4, 5))
 for kind in ("RNN", "LSTM", "GRU"):
     case(kind.lower(), getattr(nn, kind)(3, 4), (5, 2, 3), call=lambda m, x: m(x)[0])
     case(f"{kind.lower()}_deep", getattr(nn, kind)(3, 2, num_layers=2, bidirectional=True, batch_first=True), (2, 4, 3),
          call=lambda m, x: m(x)[0])
 case("attention", nn.MultiheadAttention(4, 2, batch_first=True), (2, 3, 4), (2, 5, 4), (2, 5, 4),
      call=lambda m, q, k, v: m(q, k, v)[0])
+padding = torch.tensor([[False, False, True, False, True], [False, True, True, True, True]])
+hidden = torch.tensor([[False, True, False, False, False], [False, False, False, True, True], [True] + [False] * 4])
+case("attention_masked", nn.MultiheadAttention(4, 2, batch_first=True), (2, 3, 4), (2, 5, 4), (2, 5, 4),
+     call=lambda m, q, k, v: m(q, k, v, attn_mask=hidden)[0])
+case("attention_padded", nn.MultiheadAttention(4, 2, batch_first=True), (2, 3, 4), (2, 5, 4), (2, 5, 4),
+     call=lambda m, q, k, v: m(q, k, v, key_padding_mask=padding)[0])
+case("transformer", nn.Transformer(4, 2, 1, 2, 8, dropout=0.0, batch_first=True), (2, 5, 4), (2, 3, 4),
+     call=lambda m, x, y: m(x, y, tgt_mask=nn.Transformer.generate_square_subsequent_mask(3),
+                            src_key_padding_mask=padding, memory_key_padding_mask=padding))
 case("encoder_layer", nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True), (2, 3, 4))
 case("encoder_layer_first", nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True, norm_first=True,
                                                        activation="gelu"), (2, 3, 4))

@@ -17,7 +17,6 @@ TEST_CASE("poolings: PyTorch's values and gradients") {
   test::check_layer("adaptive_avg_pool1d", nn::AdaptiveAvgPool1d{3}, {2, 2, 7});
   test::check_layer("adaptive_avg_pool2d", nn::AdaptiveAvgPool2d{{2, 3}}, {1, 2, 5, 6});
   test::check_layer("adaptive_avg_pool2d_even", nn::AdaptiveAvgPool2d{2}, {1, 2, 4, 6});
-  test::check_layer("upsample", nn::Upsample{2}, {1, 2, 2, 3});
 }
 
 TEST_CASE("poolings: in print, without a batch, refusals") {
@@ -27,5 +26,4 @@ TEST_CASE("poolings: in print, without a batch, refusals") {
   CHECK(nn::AvgPool1d{2}(ones<float>({3, 4})).sizes() == dims{3, 2});
   CHECK_THROWS_AS(nn::MaxPool2d{2}(ones<float>({4, 4})), shape_error);
   CHECK_THROWS_AS(nn::AdaptiveAvgPool2d{0}(ones<float>({1, 4, 4})), shape_error);
-  CHECK_THROWS_AS(nn::Upsample{0}(ones<float>({1, 4, 4})), value_error);
 }

@@ -30,3 +30,19 @@ TEST_CASE("transformers: stacks are their layers one after the other") {
   CHECK(nn::named_parameters(encoder).back().first == "norm.bias");
   CHECK_THROWS_AS(nn::parameters(nn::TransformerEncoder<double>{4, 2, -1}), value_error);
 }
+
+TEST_CASE("Transformer: PyTorch's values, gradients and names, with masks") {
+  const nn::transformer_options how{.dim_feedforward = 8, .dropout = 0, .batch_first = true};
+  const nn::Transformer<double> m{4, 2, {1, 2}, how};
+  const Tensor<bool> padding = Tensor<std::int64_t>{{0, 0, 1, 0, 1}, {0, 1, 1, 1, 1}} != 0;
+  test::check_layer("transformer", m, {{2, 5, 4}, {2, 3, 4}}, [&](const auto& net, const auto& x) {
+    return net(x[0], x[1], {.tgt = nn::causal, .src_padding = padding, .memory_padding = padding});
+  });
+  // Matrices begin as Glorot's numbers: as far as sqrt(6 / (inputs + outputs)) and no further.
+  manual_seed(6);
+  const nn::Transformer<double> fresh{4, 2, {1, 1}, how};
+  const Tensor<double> most = max(abs(fresh.encoder.layers[0].linear1.weight));
+  CHECK(most.item() <= std::sqrt(6.0 / 12));
+  CHECK(most.item() > 0.9 * std::sqrt(6.0 / 12));
+  CHECK_THROWS_AS(fresh(test::wave({2, 5, 3}, 1, 0), test::wave({2, 3, 4}, 1, 0)), shape_error);
+}

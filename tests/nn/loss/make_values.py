@@ -56,7 +56,7 @@ losses |= {
 }
 
 print(f"""// SPDX-License-Identifier: BSL-1.0
-// Losses and their gradients as PyTorch {torch.__version__} has them; tests/nn/loss/make_values.py made it.
+// Losses and their gradients as PyTorch {torch.__version__.split('+')[0]} has them; tests/nn/loss/make_values.py made it.
 #pragma once
 
 #include <map>
@@ -74,6 +74,27 @@ inline const std::map<std::string, loss_values> known_losses{{""")
 for name, f in losses.items():
     x = x0.clone().requires_grad_()
     y = f(x).sum()
+    y.backward()
+    rows = ", ".join(repr(v) for v in x.grad.flatten().tolist())
+    print(f'    {{"{name}", {{{y.item()!r}, {{{rows}}}}}}},')
+print("""};
+/// ctc_loss of log_softmax of sin(1.7 i + 0.3) as (7, 3, 5): value, and gradient by the scores.
+inline const std::map<std::string, loss_values> known_ctc{{""".replace("{{", "{"))
+scores = torch.sin(1.7 * torch.arange(105.0) + 0.3).reshape(7, 3, 5)
+targets, lengths = torch.tensor([[1, 2, 2, 4], [3, 1, 0, 0], [4, 4, 4, 2]]), (torch.tensor([7, 5, 6]), torch.tensor([4, 2, 3]))
+joined = torch.tensor([1, 2, 2, 4, 3, 1, 4, 4, 4])
+short = torch.tensor([4, 5, 6])
+ctc = {
+    "mean": lambda x: F.ctc_loss(x, targets, *lengths),
+    "sum": lambda x: F.ctc_loss(x, joined, *lengths, reduction="sum"),
+    "none": lambda x: F.ctc_loss(x, targets, *lengths, reduction="none"),
+    "zero_infinity": lambda x: F.ctc_loss(x, targets, short, lengths[1], zero_infinity=True),
+    "blank": lambda x: F.ctc_loss(x, joined - 1, *lengths, blank=4),
+    "nothing": lambda x: F.ctc_loss(x, targets, lengths[0], torch.tensor([0, 1, 0]), reduction="sum"),
+}
+for name, f in ctc.items():
+    x = scores.clone().requires_grad_()
+    y = f(torch.log_softmax(x, 2)).sum()
     y.backward()
     rows = ", ".join(repr(v) for v in x.grad.flatten().tolist())
     print(f'    {{"{name}", {{{y.item()!r}, {{{rows}}}}}}},')

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <kiln/core/attention_job.hpp>
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/index_job.hpp>
 #include <kiln/core/philox.hpp>
@@ -60,6 +61,9 @@ struct typed_driver_table {
   void (*average_pool)(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y) = nullptr;
   void (*average_pool_backward)(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx,
                                 bool add) = nullptr;
+  void (*attention)(const attention_job<T>& job, T* out, T* logsumexp) = nullptr;  ///< of float and double
+  void (*attention_backward)(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+                             T* dv) = nullptr;
 };
 
 namespace drivers {
@@ -103,7 +107,8 @@ const typed_driver_table<T>& here_for() {
   return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
 }
 
-/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp.
+/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp,
+/// attention.hpp (which only nn/functional/attention.hpp includes).
 inline void run_map(task& job) {
   here().run_map(job);
 }
@@ -170,6 +175,15 @@ void average_pool(const pooling_sizes& s, const average_divisor& divisor, const 
 template <class T>
 void average_pool_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add) {
   here_for<T>().average_pool_backward(s, divisor, dy, dx, add);
+}
+template <class T>
+void attention(const attention_job<T>& job, T* out, T* logsumexp) {
+  here_for<T>().attention(job, out, logsumexp);
+}
+template <class T>
+void attention_backward(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+                        T* dv) {
+  here_for<T>().attention_backward(job, out, logsumexp, dout, dq, dk, dv);
 }
 
 #endif

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// MultiheadAttention, and sinusoids that tell positions. The scores are a tensor here: memory grows with the square of
-// the length.
+// MultiheadAttention, and sinusoids that tell positions. On the processor no matrix of scores is held
+// (nn/functional/attention.hpp).
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include <kiln/expr/reductions.hpp>
 #include <kiln/nn/buffer.hpp>
+#include <kiln/nn/functional/attention.hpp>
 #include <kiln/nn/functional/dropout.hpp>
 #include <kiln/nn/layers/linear.hpp>
 
@@ -23,6 +25,24 @@ Tensor<T, D> causal_mask(std::int64_t n, D where = {}) {
     for (std::int64_t k = q + 1; k < n; ++k) mask.data()[q * n + k] = -std::numeric_limits<T>::infinity();
   return mask.template to<D>(where);
 }
+
+/// As a mask: no query sees a later key.
+struct causal_t {};
+inline constexpr causal_t causal{};
+
+/// What attention does not see, as PyTorch's modules take it: numbers that are added to the scores, or truth values,
+/// true where a key is not to be seen; or `nn::causal`, for which no mask is stored. Broadcasts to (batch, heads,
+/// queries, keys).
+template <Element T, class D>
+struct score_mask {
+  Tensor<T, D> added{};
+  Tensor<bool, D> hidden{};
+  bool is_causal = false;
+  score_mask() = default;
+  score_mask(Tensor<T, D> numbers) : added(std::move(numbers)) {}
+  score_mask(Tensor<bool, D> not_seen) : hidden(std::move(not_seen)) {}
+  score_mask(causal_t) : is_causal(true) {}
+};
 
 /// What MultiheadAttention may be told.
 struct attention_options {
@@ -72,11 +92,11 @@ struct MultiheadAttention {
   training_flag training{};
 
   /// The values (batch, keys, embed_dim), mixed for each query (batch, queries, embed_dim) by softmax of the products
-  /// of queries and keys; all as batch_first says, or without batch. `mask`, if given, is added to the scores and
-  /// broadcasts to (batch, heads, queries, keys): causal_mask(n), or -inf where a key is none. Throws shape_error where
-  /// sizes do not fit, value_error if the heads do not divide embed_dim.
+  /// of queries and keys; all as batch_first says, or without batch. `mask`, if given, says what is not seen: numbers
+  /// to add to the scores, truth values, or nn::causal; `padding` (batch, keys) is true for keys that are none. Throws
+  /// shape_error where sizes do not fit, value_error if the heads do not divide embed_dim.
   Tensor<T, D> operator()(const Tensor<T, D>& query, const Tensor<T, D>& key, const Tensor<T, D>& value,
-                          const Tensor<T, D>& mask = {}) const {
+                          const score_mask<T, D>& mask = {}, const Tensor<bool, D>& padding = {}) const {
     if (num_heads < 1 || embed_dim % num_heads != 0)
       throw value_error(message(detail::printed_layer(*this), ": the heads must divide embed_dim"));
     for (const auto* x : {&query, &key, &value}) {
@@ -93,12 +113,20 @@ struct MultiheadAttention {
           itself ? all.narrow(-1, i * embed_dim, embed_dim) : detail::projected(x, in_proj_weight, in_proj_bias, i, 1),
           num_heads);
     };
-    const double scale = 1 / std::sqrt(static_cast<double>(embed_dim / num_heads));
-    const Tensor<T, D> queries = part(q, 0), keys = part(k, 1);
-    const auto scores = matmul(queries, keys.transpose(-2, -1)) * scale + detail::or_number(mask, in_proj_weight, 0);
-    Tensor<T, D> weights = softmax(scores, -1);
-    if (options.dropout > 0 && training.on) weights = kiln::dropout(weights, options.dropout);
-    const Tensor<T, D> mixed = matmul(weights, part(v, 2));
+    const Tensor<T, D> queries = part(q, 0), keys = part(k, 1), values = part(v, 2);
+    scaled_attention_options<T, D> how{.causal = mask.is_causal, .dropout = training.on ? options.dropout : 0};
+    how.mask.added = mask.added;
+    if (mask.hidden.defined()) how.mask.allowed = !mask.hidden;
+    if (padding.defined()) {
+      const Tensor<bool, D> hidden = padding.dim() == 1 ? padding.unsqueeze(0) : padding;
+      if (hidden.sizes() != dims{k.size(0), k.size(1)})
+        throw shape_error(message(detail::printed_layer(*this), ": padding of shape ", padding.sizes(), " for ",
+                                  k.size(0), " x ", k.size(1), " keys: it must be (batch, keys)"));
+      const Tensor<bool, D> keys_hidden = hidden.reshape(k.size(0), 1, 1, k.size(1));
+      how.mask.allowed =
+          how.mask.allowed.defined() ? Tensor<bool, D>(logical_and(how.mask.allowed, !keys_hidden)) : !keys_hidden;
+    }
+    const Tensor<T, D> mixed = scaled_dot_product_attention(queries, keys, values, how);
     const Tensor<T, D> joined = mixed.transpose(1, 2).reshape(q.size(0), q.size(1), embed_dim);
     const Tensor<T, D> y = out_proj(joined);
     return detail::watched(this, query.dim() == 2 ? squeeze(y, 0) : options.batch_first ? y : y.transpose(0, 1));

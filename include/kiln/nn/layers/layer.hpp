@@ -49,10 +49,12 @@ std::string settings_text(std::string_view name, const T& value, const Rest&... 
   return text;
 }
 
-/// The layer as it is printed: Linear(in_features=784, out_features=256, bias=True).
+/// The layer as it is printed, Linear(in_features=784, out_features=256, bias=True); where its name is known, after
+/// that.
 template <class L>
 std::string printed_layer(const L& layer) {
-  return std::string(short_name<L>()) + "(" + layer.settings() + ")";
+  const std::string name = naming ? naming->name(&layer, short_name<L>()) : std::string();
+  return (name.empty() ? "" : name + ": ") + std::string(short_name<L>()) + "(" + layer.settings() + ")";
 }
 
 /// Throws shape_error unless an axis of the input has the size that a layer expects; axis -1 is the last.

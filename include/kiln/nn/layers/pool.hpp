@@ -150,24 +150,4 @@ struct AdaptiveAvgPool1d {
   std::string settings() const { return detail::settings_text("output_size", output_size); }
 };
 
-/// Each pixel of images (N, C, H, W) repeated scale_factor times both ways: torch.nn.Upsample with its default mode,
-/// nearest.
-struct Upsample {
-  pair2d scale_factor = 1;
-  /// Throws shape_error for what is no image, value_error for a factor below 1.
-  template <Expression X>
-  auto operator()(const X& x) const {
-    if (scale_factor.height < 1 || scale_factor.width < 1)
-      throw value_error(message("Upsample: a scale_factor of ", scale_factor, ": use 1 or more"));
-    return detail::on_images<false>(*this, x, [&](const auto& images) {
-      const dims s = images.sizes();
-      const dims apart{s[0], s[1], s[2], 1, s[3], 1};
-      const dims repeated{s[0], s[1], s[2], scale_factor.height, s[3], scale_factor.width};
-      return images.reshape(apart).expand(repeated).reshape(
-          dims{s[0], s[1], s[2] * scale_factor.height, s[3] * scale_factor.width});
-    });
-  }
-  std::string settings() const { return detail::settings_text("scale_factor", scale_factor) + ", mode='nearest'"; }
-};
-
 }  // namespace kiln::nn

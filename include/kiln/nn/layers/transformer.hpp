@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Transformers (Vaswani et al. 2017): a layer of the encoder, one of the decoder, and stacks of them.
+// Transformers (Vaswani et al. 2017): a layer of the encoder, one of the decoder, stacks of them, and both together.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <kiln/nn/layers/attention.hpp>
 #include <kiln/nn/layers/dropout.hpp>
 #include <kiln/nn/layers/normalization.hpp>
+#include <kiln/nn/module.hpp>
 
 namespace kiln::nn {
 
@@ -61,10 +62,11 @@ struct TransformerEncoderLayer {
   LayerNorm<T, D> norm1{{d_model}, detail::norm_of(options)}, norm2{{d_model}, detail::norm_of(options)};
   training_flag training{};
 
-  /// Sizes as the input's; `mask` as MultiheadAttention's. Throws shape_error where sizes do not fit.
-  Tensor<T, D> operator()(const Tensor<T, D>& x, const Tensor<T, D>& mask = {}) const {
+  /// Sizes as the input's; `mask` and `padding` as MultiheadAttention's. Throws shape_error where sizes do not fit.
+  Tensor<T, D> operator()(const Tensor<T, D>& x, const score_mask<T, D>& mask = {},
+                          const Tensor<bool, D>& padding = {}) const {
     using X = Tensor<T, D>;
-    auto attended = [&](const X& a) { return detail::dropped(*this, self_attn(a, a, a, mask)); };
+    auto attended = [&](const X& a) { return detail::dropped(*this, self_attn(a, a, a, mask, padding)); };
     auto fed = [&](const X& a) { return detail::dropped(*this, detail::fed_forward(*this, a)); };
     if (options.norm_first) {
       const X y = x + attended(norm1(x));
@@ -88,13 +90,16 @@ struct TransformerDecoderLayer {
   LayerNorm<T, D> norm3{{d_model}, detail::norm_of(options)};
   training_flag training{};
 
-  /// Sizes as those of x; `memory` is the encoder's result; masks as MultiheadAttention's. Throws shape_error where
-  /// sizes do not fit.
-  Tensor<T, D> operator()(const Tensor<T, D>& x, const Tensor<T, D>& memory, const Tensor<T, D>& mask = {},
-                          const Tensor<T, D>& memory_mask = {}) const {
+  /// Sizes as those of x; `memory` is the encoder's result; masks and padding as MultiheadAttention's, of x and of
+  /// memory. Throws shape_error where sizes do not fit.
+  Tensor<T, D> operator()(const Tensor<T, D>& x, const Tensor<T, D>& memory, const score_mask<T, D>& mask = {},
+                          const score_mask<T, D>& memory_mask = {}, const Tensor<bool, D>& padding = {},
+                          const Tensor<bool, D>& memory_padding = {}) const {
     using X = Tensor<T, D>;
-    auto attended = [&](const X& a) { return detail::dropped(*this, self_attn(a, a, a, mask)); };
-    auto looked = [&](const X& a) { return detail::dropped(*this, multihead_attn(a, memory, memory, memory_mask)); };
+    auto attended = [&](const X& a) { return detail::dropped(*this, self_attn(a, a, a, mask, padding)); };
+    auto looked = [&](const X& a) {
+      return detail::dropped(*this, multihead_attn(a, memory, memory, memory_mask, memory_padding));
+    };
     auto fed = [&](const X& a) { return detail::dropped(*this, detail::fed_forward(*this, a)); };
     if (options.norm_first) {
       const X y = x + attended(norm1(x)), z = y + looked(norm2(y));
@@ -128,8 +133,9 @@ struct TransformerEncoder {
       final_norm ? std::optional(LayerNorm<T, D>{{d_model}, detail::norm_of(options)}) : std::nullopt;
 
   /// As its layers.
-  Tensor<T, D> operator()(Tensor<T, D> x, const Tensor<T, D>& mask = {}) const {
-    for (const auto& layer : layers) x = layer(x, mask);
+  Tensor<T, D> operator()(Tensor<T, D> x, const score_mask<T, D>& mask = {},
+                          const Tensor<bool, D>& padding = {}) const {
+    for (const auto& layer : layers) x = layer(x, mask, padding);
     return norm ? Tensor<T, D>((*norm)(x)) : x;
   }
 };
@@ -145,10 +151,56 @@ struct TransformerDecoder {
       final_norm ? std::optional(LayerNorm<T, D>{{d_model}, detail::norm_of(options)}) : std::nullopt;
 
   /// As its layers.
-  Tensor<T, D> operator()(Tensor<T, D> x, const Tensor<T, D>& memory, const Tensor<T, D>& mask = {},
-                          const Tensor<T, D>& memory_mask = {}) const {
-    for (const auto& layer : layers) x = layer(x, memory, mask, memory_mask);
+  Tensor<T, D> operator()(Tensor<T, D> x, const Tensor<T, D>& memory, const score_mask<T, D>& mask = {},
+                          const score_mask<T, D>& memory_mask = {}, const Tensor<bool, D>& padding = {},
+                          const Tensor<bool, D>& memory_padding = {}) const {
+    for (const auto& layer : layers) x = layer(x, memory, mask, memory_mask, padding, memory_padding);
     return norm ? Tensor<T, D>((*norm)(x)) : x;
+  }
+};
+
+/// What Transformer may be told beside its layers' options.
+struct transformer_depths {
+  std::int64_t num_encoder_layers = 6, num_decoder_layers = 6;
+};
+/// What Transformer's parts do not see; a padding is (batch, time), true where there is nothing.
+template <Element T, class D>
+struct transformer_masks {
+  score_mask<T, D> src{}, tgt{}, memory{};
+  Tensor<bool, D> src_padding{}, tgt_padding{}, memory_padding{};
+};
+
+namespace detail {
+/// A stack with a last norm, whose matrices begin as Glorot's uniform numbers.
+template <class Stack>
+Stack glorot_stack(std::int64_t d_model, std::int64_t nhead, std::int64_t layers, const transformer_options& o) {
+  Stack made{d_model, nhead, layers, o, true};
+  const no_grad quiet;
+  for (auto& p : parameters(made))
+    if (p.dim() > 1) p.copy_(init::xavier_uniform<typename tensor_of<Stack>::value_type>(p.sizes()).to(p.device()));
+  return made;
+}
+}  // namespace detail
+
+/// An encoder, and a decoder that looks at what it made, each with a last norm: torch.nn.Transformer. Matrices begin as
+/// Glorot's uniform numbers.
+template <Element T = float, class D = Cpu>
+struct Transformer {
+  std::int64_t d_model = 512, nhead = 8;
+  transformer_depths depths{};
+  transformer_options options{};
+  TransformerEncoder<T, D> encoder =
+      detail::glorot_stack<TransformerEncoder<T, D>>(d_model, nhead, depths.num_encoder_layers, options);
+  TransformerDecoder<T, D> decoder =
+      detail::glorot_stack<TransformerDecoder<T, D>>(d_model, nhead, depths.num_decoder_layers, options);
+
+  /// The decoder's result for tgt, in its sizes; src and tgt as options.batch_first says. Throws shape_error where
+  /// sizes do not fit.
+  Tensor<T, D> operator()(const Tensor<T, D>& src, const Tensor<T, D>& tgt,
+                          const transformer_masks<T, D>& masks = {}) const {
+    const Tensor<T, D> memory = encoder(src, masks.src, masks.src_padding);
+    return detail::watched(this,
+                           decoder(tgt, memory, masks.tgt, masks.memory, masks.tgt_padding, masks.memory_padding));
   }
 };
 
