@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The learning curve of the mnist_mlp example: its table, its picture, and what it says when gnuplot is missing.
 #include "../../examples/mnist_mlp/learning_curve.hpp"
-#include "idx_files.hpp"
+#include <support/idx_files.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files for the tests of the mnist_mlp example: a directory that goes away by itself, and IDX contents byte by byte.
+// Files for tests: a directory that goes away by itself, and IDX contents byte by byte.
 #pragma once
 
 #include <zlib.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reads one IDX file, the format of the MNIST files: two zero bytes, a byte for the element type, a byte for the rank,
-// one big-endian 32-bit size per axis, then the elements. Plain and gzip-compressed files are read alike. Nothing in a
-// file is believed before it is checked: every defect is a kiln::io_error that says what was found and what to do.
+// one big-endian 32-bit size per axis, then the elements, big-endian too. Plain and gzip-compressed files are read
+// alike. Nothing in a file is believed before it is checked: every defect is a kiln::io_error that says what was found
+// and what to do. Needs zlib.
 #pragma once
-
-#include <kiln/core/error.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,24 +22,27 @@
 #include <string>
 #include <vector>
 
-namespace mnist {
+#include <kiln/core/error.hpp>
 
-/// The sizes of an IDX file's axes and its bytes, last axis fastest.
+namespace kiln::data {
+
+/// The sizes of an IDX file's axes and the bytes of its elements, last axis fastest.
 struct idx_array {
   std::vector<std::size_t> shape;
   std::vector<std::uint8_t> bytes;
 };
+
+namespace detail {
 
 /// A file opened through zlib, which passes plain files through unchanged.
 class gz_file {
  public:
   explicit gz_file(const std::filesystem::path& path) : path_(path) {
     const int number = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);  // waits for nobody
-    if (number < 0 && errno == ENOENT)
-      throw kiln::io_error(kiln::message("read_idx: there is no file ", path, "; check the path"));
+    if (number < 0 && errno == ENOENT) throw io_error(message("read_idx: there is no file ", path, "; check the path"));
     if (number < 0)
-      throw kiln::io_error(
-          kiln::message("read_idx: cannot open ", path, ": ", std::strerror(errno), "; check that you may read it"));
+      throw io_error(
+          message("read_idx: cannot open ", path, ": ", std::strerror(errno), "; check that you may read it"));
     struct stat found {};
     const char* what = nullptr;
     if (fstat(number, &found) != 0 || !(S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)))
@@ -51,7 +53,7 @@ class gz_file {
       what = " cannot be read: there is no memory";
     if (what != nullptr) {
       close(number);
-      throw kiln::io_error(kiln::message("read_idx: ", path, what));
+      throw io_error(message("read_idx: ", path, what));
     }
     size_ = static_cast<std::uint64_t>(found.st_size);
   }
@@ -62,7 +64,7 @@ class gz_file {
   /// Its bytes on disk.
   std::uint64_t size() const { return size_; }
 
-  /// Reads up to `count` bytes (below 2^31) to `to`; returns fewer only at the end of the file. Throws kiln::io_error
+  /// Reads up to `count` bytes (below 2^31) to `to`; returns fewer only at the end of the file. Throws io_error
   /// where the compressed stream is damaged or cut off.
   std::size_t read(std::uint8_t* to, std::size_t count) {
     errno = 0;
@@ -71,9 +73,8 @@ class gz_file {
     const char* text = gzerror(file_, &code);
     // A stream that was cut off first hands out what it has and reports the cut beside it.
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-      throw kiln::io_error(kiln::message("read_idx: ", path_,
-                                         " is damaged or cut off: ", code == Z_ERRNO ? std::strerror(errno) : text,
-                                         "; `gzip -t` tests it; fetch it again"));
+      throw io_error(message("read_idx: ", path_, " is damaged or cut off: ",
+                             code == Z_ERRNO ? std::strerror(errno) : text, "; `gzip -t` tests it; fetch it again"));
     return static_cast<std::size_t>(got);
   }
 
@@ -103,18 +104,22 @@ inline const char* idx_type_name(std::uint8_t type) {
   }
 }
 
+}  // namespace detail
+
 /// What read_idx reads at most: MNIST's largest relative, EMNIST, has 640 MB of images.
 inline constexpr std::size_t most_idx_bytes = std::size_t{1} << 30;
 
-/// Reads the IDX file at `path`, which must hold unsigned bytes and have `rank` axes. Throws kiln::io_error if the file
+/// Any number of axes, for read_idx.
+inline constexpr std::size_t any_rank = ~std::size_t{0};
+
+/// Reads the IDX file at `path`, which must hold elements of `type`, unsigned bytes unless another is named, and have
+/// `rank` axes. Their bytes stay in the order of the file. Throws io_error if the file
 /// is missing, no plain file, cut off, damaged, of another type or rank, or longer than its header says; and, before it
 /// reads them, for more than `most_bytes` elements, more than the file can hold, or than there is memory for.
-inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank,
-                          std::size_t most_bytes = most_idx_bytes) {
-  gz_file file(path);
-  const auto fail = [&path](const auto&... parts) {
-    throw kiln::io_error(kiln::message("read_idx: ", path, parts...));
-  };
+inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank, std::size_t most_bytes = most_idx_bytes,
+                          std::uint8_t type = 0x08) {
+  detail::gz_file file(path);
+  const auto fail = [&path](const auto&... parts) { throw io_error(message("read_idx: ", path, parts...)); };
 
   std::array<std::uint8_t, 4> magic{};
   if (const std::size_t got = file.read(magic.data(), magic.size()); got < magic.size())
@@ -122,14 +127,17 @@ inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank,
   if (magic[0] != 0 || magic[1] != 0)
     fail(" is no IDX file: it starts with the bytes ", int{magic[0]}, " ", int{magic[1]},
          " where IDX has 0 0; give a plain or gzip-compressed IDX file");
-  if (magic[2] != 0x08)
-    fail(" holds ", idx_type_name(magic[2]), " (type ", int{magic[2]},
-         "), expected unsigned bytes (type 8); convert it to bytes");
-  if (magic[3] != rank)
+  if (magic[2] != type)
+    fail(" holds ", detail::idx_type_name(magic[2]), " (type ", int{magic[2]}, "), expected ",
+         detail::idx_type_name(type), " (type ", int{type}, "); read it as that, or convert it");
+  if (rank == any_rank)
+    rank = magic[3];
+  else if (magic[3] != rank)
     fail(" has rank ", int{magic[3]}, ", expected ", rank, "; images have rank 3, labels rank 1: swapped files?");
 
   idx_array array;
-  std::size_t total = 1;
+  // So many bytes has an element: 1 1 . 2 4 4 8.
+  std::size_t total = type < 0x0B ? 1 : type == 0x0B ? 2 : type == 0x0E ? 8 : 4;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     std::array<std::uint8_t, 4> raw{};
     if (const std::size_t got = file.read(raw.data(), raw.size()); got < raw.size())
@@ -171,4 +179,4 @@ inline idx_array read_idx(const std::filesystem::path& path, std::size_t rank,
   return array;
 }
 
-}  // namespace mnist
+}  // namespace kiln::data

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The IDX reader of the mnist_mlp example: good files, and one file per way of being broken.
-#include "../../examples/mnist_mlp/idx.hpp"
-#include "idx_files.hpp"
+// The IDX reader: good files, and one file per way of being broken.
+#include <kiln/data/idx_file.hpp>
 
 #include <support/child.hpp>
+#include <support/idx_files.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,10 +12,10 @@
 
 #include <string>
 
+using kiln::data::read_idx;
 using kiln_tests::be32;
 using kiln_tests::idx_bytes;
 using kiln_tests::scratch_directory;
-using mnist::read_idx;
 
 namespace {
 
@@ -39,7 +39,7 @@ TEST_CASE("read_idx: a plain and a compressed file give the same shape and bytes
   const scratch_directory dir;
   const std::string file = idx_bytes({2, 1, 3}, {1, 2, 3, 4, 5, 255});
   for (const auto& path : {dir.write("plain", file), dir.write_gz("packed.gz", file)}) {
-    const mnist::idx_array array = read_idx(path, 3);
+    const kiln::data::idx_array array = read_idx(path, 3);
     CHECK(array.shape == std::vector<std::size_t>{2, 1, 3});
     CHECK(array.bytes == std::vector<std::uint8_t>{1, 2, 3, 4, 5, 255});
   }
