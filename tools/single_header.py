@@ -28,18 +28,20 @@ def amalgam(root, wanted):
             done.add(header)
         guard = "KILN_SINGLE_" + re.sub(r"\W", "_", header).upper()
         out.append(f"#ifndef {guard}\n#define {guard}")
-        conditions = []  # of this header; False for one that always holds here
+        conditions = []  # of this header: "holds" for one that always does here, which becomes "not" behind its #else
         for line in (root / header).read_text().splitlines():
+            word = next(iter(re.findall(r"^\s*#\s*(if|else|endif)", line)), "")
+            if word == "if":
+                conditions.append("holds" if re.match(r"#ifndef KILN_COMPILED\b", line) else "open")
+            elif word == "else" and conditions[-1] == "holds":
+                conditions[-1] = "not"
+                continue
+            left = conditions.pop() if word == "endif" else conditions[-1] if word == "if" else "open"
+            if left != "open" or "not" in conditions:
+                continue
             if found := include_line.match(line):
-                put(found[1], behind or any(conditions), stack | {header})
-                continue
-            if re.match(r"\s*#\s*if", line):
-                conditions.append(not re.match(r"#ifndef KILN_COMPILED\b", line))
-                if not conditions[-1]:
-                    continue
-            elif re.match(r"\s*#\s*endif", line) and not conditions.pop():
-                continue
-            if not guard_line.match(line) and not line.startswith("// SPDX"):
+                put(found[1], behind or "open" in conditions, stack | {header})
+            elif not guard_line.match(line) and not line.startswith("// SPDX"):
                 out.append(line)
         out.append(f"#endif  // {header}")
 
