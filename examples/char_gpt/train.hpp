@@ -14,19 +14,25 @@ namespace char_gpt {
 
 inline constexpr std::int64_t window = 64, width = 96, heads = 4, layers = 3;
 
+/// The layers, and a last norm. (In braces within Gpt they stop g++ 12 with an internal error.)
+template <class D>
+kiln::nn::TransformerEncoder<float, D> blocks_of_gpt() {
+  return {width,
+          heads,
+          layers,
+          {.dim_feedforward = 4 * width,
+           .dropout = 0,
+           .activation = kiln::nn::feed_forward_activation::gelu,
+           .batch_first = true,
+           .norm_first = true},
+          true};
+}
+
 template <class D>
 struct Gpt {
   std::int64_t characters = 0;
   kiln::nn::Embedding<float, D> character{characters, width}, place{window, width};
-  kiln::nn::TransformerEncoder<float, D> blocks{width,
-                                                heads,
-                                                layers,
-                                                {.dim_feedforward = 4 * width,
-                                                 .dropout = 0,
-                                                 .activation = kiln::nn::feed_forward_activation::gelu,
-                                                 .batch_first = true,
-                                                 .norm_first = true},
-                                                true};
+  kiln::nn::TransformerEncoder<float, D> blocks = blocks_of_gpt<D>();
   kiln::nn::Linear<float, D> scores{width, characters};
   kiln::Tensor<float, D> operator()(const kiln::Tensor<std::int64_t, D>& x) const {
     const auto times = kiln::arange<std::int64_t>(std::int64_t{0}, x.size(1), std::int64_t{1}, D{});

@@ -63,7 +63,7 @@ struct text_data {
     auto x = kiln::empty<std::int64_t>({n, length}), y = kiln::empty<std::int64_t>({n, length});
     std::copy_n(numbers.begin() + from, n * length, x.data());
     std::copy_n(numbers.begin() + from + 1, n * length, y.data());
-    return {x, y};
+    return windows(x, y);
   }
 };
 

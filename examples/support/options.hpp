@@ -16,14 +16,14 @@
 namespace support {
 
 struct options {
-  std::string data;  ///< where the data is; empty if it was not said
+  std::string data = {};  ///< where the data is; empty if it was not said
   std::int64_t epochs = 5;
   std::int64_t batch = 64;
   double learning_rate = 0.1;
   std::uint64_t seed = 1;
   std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string picture = "learning_curve.png";  ///< empty: no picture
-  std::string save, resume;                    ///< files; empty: none
+  std::string save = {}, resume = {};                    ///< files; empty: none
   std::string device = "cpu";                  ///< or "cuda"
 };
 
