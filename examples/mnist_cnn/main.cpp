@@ -5,7 +5,7 @@
 #include "train.hpp"
 
 int main(int argc, char** argv) {
-  support::options with{.learning_rate = 1e-3};
+  support::options with{.epochs = 10, .learning_rate = 1e-3};
   const support::description program{
       .program = "mnist_cnn",
       .about = "Learns handwritten digits with two convolutions and prints test_accuracy= as its last line.",
