@@ -28,7 +28,7 @@ def includes(text):
         elif word != "include":
             conditions.append((word, rest.strip()) == ("ifndef", "KILN_COMPILED"))
         elif all(conditions):
-            found.append(rest.strip().strip('<">'))
+            found.append(re.split(r'[<">]', rest)[1])
     return found
 
 
