@@ -4,9 +4,10 @@
 
 Headers are compiled in chains, each of which includes the one before: what that one brings, the next would have brought
 itself, so that nothing is there which it would lack alone. For the same reason all that bring the header which saves
-most start from that one, compiled beforehand. First and second parts (*_impl.hpp) are compiled as the library's, each alone:
-what a second part brings must not be needed by the first. That both together are in order is tests/link's to say. Exits
-1 with the compiler's words when a header fails.
+most start from that one, compiled beforehand. First and second parts (*_impl.hpp) are compiled as the library's, each
+alone: what a second part brings must not be needed by the first. That both together are in order is tests/link's to say.
+What needs a library that is not installed is left out: a header that asks `#if !__has_include(<mpi.h>)`, and what
+includes it. Exits 1 with the compiler's words when a header fails.
 """
 import os
 import re
@@ -28,8 +29,23 @@ def includes(text):
         elif word != "include":
             conditions.append(rest)
         elif not conditions:
-            found.append(rest.strip().strip('<">'))
+            found.append(re.split(r'[<">]', rest)[1])
     return found
+
+
+wanted_elsewhere = re.compile(r"^#if !__has_include\(<([^>]+)>\)", re.M)
+
+
+def without(text, brought, command):
+    """Headers that need a file of another library which the compiler does not find, and those that include them."""
+    wanted = {header: wanted_elsewhere.findall(t) for header, t in text.items()}
+    there = {}
+    for file in {name for names in wanted.values() for name in names}:
+        result = subprocess.run([*command, "-x", "c++", "-fsyntax-only", "-"], input=f"#include <{file}>\n", text=True,
+                                capture_output=True)
+        there[file] = result.returncode == 0
+    short = {header for header, names in wanted.items() if not all(there[name] for name in names)}
+    return short | {header for header in text if brought[header] & short}
 
 
 def closures(direct):
@@ -109,7 +125,8 @@ def main(include, command):
     root = Path(include)
     text = {str(p.relative_to(root)): p.read_text() for p in sorted(root.rglob("*.hpp"))}
     brought = closures({header: includes(t) for header, t in text.items()})
-    headers = list(text)
+    left_out = without(text, brought, command)
+    headers = [h for h in text if h not in left_out]
     if not headers:
         return f"headers_alone: no headers below {include}"
     jobs = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or os.cpu_count() or 1)
@@ -125,7 +142,8 @@ def main(include, command):
         failures = [w for w in pool.map(lambda each: words_about(*each, folder), found) if w]
     if failures:
         return "\n".join(failures)
-    print(f"headers_alone: {len(headers)} headers in {len(found)} compiles, from {sum(map(bool, starts))} common ones")
+    print(f"headers_alone: {len(headers)} headers in {len(found)} compiles, from {sum(map(bool, starts))} common ones"
+          + (f"; left out without their libraries: {', '.join(sorted(left_out))}" if left_out else ""))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 # Left to right; names in one group do not see each other.
 order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["transform"], ["nn"],
-         ["optim"], ["io"], ["data"], ["dynamic"]]
+         ["optim"], ["io"], ["data"], ["distributed"], ["dynamic"]]
 # The rooms of a device's folder, in the order of the data's way: a header sees its own room and those to its left.
 rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries"],
          "device/cpu": ["processor", "simd", "memory", "threads", "elements", "kernel", "maps", "rows", "interpreter",
@@ -24,7 +24,7 @@ eigen_exchange = ("kiln/eigen.hpp", "kiln/tensor/eigen.hpp", "kiln/tensor/eigen_
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
 optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", *eigen_exchange, "kiln/nn.hpp",
-            "kiln/tensor/turned.hpp", "kiln/data", "kiln/io", "kiln/ops/text.hpp",
+            "kiln/tensor/turned.hpp", "kiln/data", "kiln/io", "kiln/distributed", "kiln/ops/text.hpp",
             "kiln/nn/functional/attention.hpp", "kiln/device/cpu/products/attention.hpp")  # outside kiln.hpp
 
 

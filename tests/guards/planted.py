@@ -68,8 +68,8 @@ class layers(planted):
         self.check("core stands left of expr", "kiln/core/c.hpp", "#if 0\n # include <kiln/expr/b.hpp>\n#endif")
 
     def test_layers_beside(self):
-        self.header("kiln/io/c.hpp", "")
-        self.check("data stands left of io or beside it", "kiln/data/c.hpp", "#include <kiln/io/c.hpp>")
+        self.header("kiln/distributed/c.hpp", "")
+        self.check("data stands left of distributed or beside it", "kiln/data/c.hpp", "#include <kiln/distributed/c.hpp>")
 
     def test_layers_device_knows_tensor(self):
         self.header("kiln/tensor/c.hpp", "")

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,10 +22,13 @@
 #include <system_error>
 #include <vector>
 
-namespace mnist {
+namespace support {
 
-struct curve_point {
-  double train_loss, train_accuracy, test_accuracy;
+/// A few numbers per epoch, under names: "train_loss". Those whose names say accuracy have the picture's right axis.
+struct learning_curve {
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> points = {};
+  std::int64_t first = 1;  ///< the number of the first epoch: of a run that goes on, not 1
 };
 
 /// True if a program of this name can be run from PATH.
@@ -35,17 +40,25 @@ inline bool program_exists(const std::string& name) {
   return false;
 }
 
+inline void write_rows(const learning_curve& curve, std::ostream& out) {
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    out << curve.first + static_cast<std::int64_t>(i);
+    for (const double value : curve.points[i]) out << ' ' << value;
+    out << '\n';
+  }
+}
+
 /// Writes the points to `file`, one line per epoch under a commented heading. Throws kiln::io_error if it cannot.
-inline void write_curve(const std::vector<curve_point>& points, const std::filesystem::path& file) {
+inline void write_curve(const learning_curve& curve, const std::filesystem::path& file) {
   std::error_code unknown;
   if (std::filesystem::is_fifo(std::filesystem::status(file, unknown)))
     throw kiln::io_error(kiln::message("write_curve: ", file, " is a pipe, which might wait for ever; name another ",
                                        "place with --picture"));
   std::ofstream out(file);
-  out << "# epoch train_loss train_accuracy test_accuracy\n";
-  for (std::size_t i = 0; i < points.size(); ++i)
-    out << i + 1 << ' ' << points[i].train_loss << ' ' << points[i].train_accuracy << ' ' << points[i].test_accuracy
-        << '\n';
+  out << "# epoch";
+  for (const std::string& name : curve.names) out << ' ' << name;
+  out << '\n';
+  write_rows(curve, out);
   if (!out.flush())
     throw kiln::io_error(kiln::message("write_curve: cannot write ", file, "; name another place with --picture"));
 }
@@ -79,29 +92,34 @@ inline bool run_gnuplot(const std::string& script, int picture) {
 
 /// Writes the points beside `picture` (same name, ending .dat) and the picture itself (PNG). Returns a sentence that
 /// says what was written, or why there is no picture. Throws kiln::io_error if the table cannot be written.
-inline std::string draw_curve(const std::vector<curve_point>& points, const std::filesystem::path& picture) {
+inline std::string draw_curve(const learning_curve& curve, const std::filesystem::path& picture) {
   std::filesystem::path table = picture;
   table.replace_extension(".dat");
   if (table == picture)
     throw kiln::io_error(
         kiln::message("draw_curve: ", picture, " is the name of the table; end the picture's in .png"));
-  write_curve(points, table);
+  write_curve(curve, table);
   const std::string wrote = kiln::message("learning curve: ", table.string());
   if (!program_exists("gnuplot")) return wrote + " (no picture: gnuplot is not installed)";
 
   std::ostringstream script;
   script << "$points << end_of_points\n";
-  for (std::size_t i = 0; i < points.size(); ++i)
-    script << i + 1 << ' ' << points[i].train_loss << ' ' << points[i].train_accuracy << ' ' << points[i].test_accuracy
-           << '\n';
-  script
-      << "end_of_points\nset terminal pngcairo size 800,500\n"
-         "set xlabel 'epoch'\nset ylabel 'loss'\nset y2label 'accuracy'\nset ytics nomirror\nset y2tics\n"
-         "set yrange [0:*]\nset xtics 1\nset grid\nset key center right\nset xrange [0.8:"
-      << static_cast<double>(points.size()) + 0.2 << "]\n"
-      << (points.size() > 20 ? "set xtics autofreq\n" : "")
-      << "plot $points using 1:2 with linespoints title 'training loss', $points using 1:3 axes x1y2 with linespoints "
-         "title 'training accuracy', $points using 1:4 axes x1y2 with linespoints title 'test accuracy'\n";
+  write_rows(curve, script);
+  const double first = static_cast<double>(curve.first), count = static_cast<double>(curve.points.size());
+  script << "end_of_points\nset terminal pngcairo size 800,500\n"
+            "set xlabel 'epoch'\nset ylabel 'loss'\nset grid\nset key center right\nset yrange [0:*]\nset xtics 1\n";
+  const auto is_accuracy = [](const std::string& name) { return name.find("accuracy") != std::string::npos; };
+  if (std::any_of(curve.names.begin(), curve.names.end(), is_accuracy))
+    script << "set y2label 'accuracy'\nset ytics nomirror\nset y2tics\n";
+  script << "set xrange [" << first - 0.2 << ':' << first + count - 0.8 << "]\n"
+         << (count > 20 ? "set xtics autofreq\n" : "") << "plot ";
+  for (std::size_t k = 0; k < curve.names.size(); ++k) {
+    std::string title = curve.names[k];
+    std::replace(title.begin(), title.end(), '_', ' ');
+    script << (k ? ", " : "") << "$points using 1:" << k + 2 << (is_accuracy(title) ? " axes x1y2" : "")
+           << " with linespoints title '" << title << "'";
+  }
+  script << '\n';
 
   // Without waiting, in case the name is that of a pipe.
   const int file = open(picture.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
@@ -112,4 +130,4 @@ inline std::string draw_curve(const std::vector<curve_point>& points, const std:
   return wrote + ", " + picture.string();
 }
 
-}  // namespace mnist
+}  // namespace support
