@@ -89,6 +89,15 @@ class layers(planted):
         self.check("the room cellar has no place", "kiln/device/cuda/plan/c.hpp",
                    "#include <kiln/device/cuda/cellar/c.hpp>")
 
+    def test_cuda_lint_loads_one_after_the_other(self):
+        sys.path.insert(0, str(tools))
+        import cuda_lint
+        together = ["LDG.E.128.CONSTANT R4, desc[UR6][R2.64]", "LDG.E.128.CONSTANT R8, desc[UR6][R12.64]",
+                    "PRMT R20, R7, 0x7632, R20", "STG.E.128 desc[UR6][R2.64], R20"]
+        self.assertEqual(list(cuda_lint.waits_between_loads(together)), [])
+        apart = [together[0], together[2], together[1], together[3]]
+        self.assertEqual(list(cuda_lint.waits_between_loads(apart)), [(together[0], together[2], together[1])])
+
     def test_layers_cycle_in_a_folder(self):
         self.header("kiln/core/c.hpp", "#include <kiln/core/d.hpp>")
         self.check("cycle: kiln/core/c.hpp -> kiln/core/d.hpp -> kiln/core/c.hpp", "kiln/core/d.hpp",

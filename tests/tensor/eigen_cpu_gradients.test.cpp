@@ -52,6 +52,7 @@ void check_gradients() {
         CHECK_MESSAGE(false, std::string(Op::name), ", operand ", k, " at ", static_cast<double>(at[0]), ", ",
                       static_cast<double>(at[1]), ": ", got, ", expected ", want);
     }
+    CHECK(wrong == 0);
   }
 }
 

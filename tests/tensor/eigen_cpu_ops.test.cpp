@@ -28,6 +28,7 @@ void check_values(double relative) {
       CHECK_MESSAGE(false, std::string(Op::name), " of ", static_cast<double>(at[0]), ", ", static_cast<double>(at[1]),
                     ": ", got, ", expected ", want);
   }
+  CHECK(wrong == 0);
 }
 
 }  // namespace

@@ -106,3 +106,21 @@ TEST_CASE("specialise: one element is a row like any other") {
   CHECK(p.rank == 1);
   CHECK(p.key() == "map rank 1 step 1 int32 x0 one x1 one y0 float32 each");
 }
+
+TEST_CASE("specialise: more leaves than 127 are told apart") {
+  sheet s;
+  constexpr int count = 140;
+  symbol sum = s.leaf(0);
+  for (int k = 1; k < count; ++k) sum = sum + s.leaf(k);
+  s.result(sum);
+  cuda::task job = cuda::task_for(view_of(s.p), {16});
+  for (int k = 0; k < count; ++k) {
+    job.leaves[static_cast<std::size_t>(k)].data = memory + 64 * (k < count - 1 ? k : 130);
+    job.leaves[static_cast<std::size_t>(k)].strides = {1};
+  }
+  job.results[0].data = memory + 64 * count;
+  job.results[0].strides = {1};
+  const cuda::plan p = cuda::plan_map(job);
+  CHECK(int{p.same_as[135]} == 135);
+  CHECK(int{p.same_as[139]} == 130);
+}

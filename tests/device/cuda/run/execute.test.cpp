@@ -107,3 +107,24 @@ TEST_CASE("execute: ever new shapes do not collect plans without end") {
   a.job.domain = {1};
   CHECK(table.find(a.job, {}) == nullptr);
 }
+
+TEST_CASE("execute: a layout of many tensors is found again") {
+  // As many leaves as an expression may hold, and a gradient for each.
+  constexpr int count = 70;
+  program tape;
+  for (int k = 0; k < count; ++k)
+    tape.add_result(
+        tape.push({.code = opcode::leaf, .type = dtype::float32, .slot = static_cast<std::int16_t>(k)}));
+  cuda::task job = cuda::task_for(view_of(tape), {16});
+  std::vector<float> memory(2 * count * 16);
+  for (int k = 0; k < count; ++k) {
+    job.leaves[static_cast<std::size_t>(k)].data = memory.data() + 16 * k;
+    job.leaves[static_cast<std::size_t>(k)].strides = {1};
+    job.results[static_cast<std::size_t>(k)].data = memory.data() + 16 * (count + k);
+    job.results[static_cast<std::size_t>(k)].strides = {1};
+  }
+  const auto facts = cuda::detail::facts_of(job, {});
+  CHECK(cuda::detail::has_facts(facts, job, {}));
+  job.results.back().data = memory.data();
+  CHECK_FALSE(cuda::detail::has_facts(facts, job, {}));
+}

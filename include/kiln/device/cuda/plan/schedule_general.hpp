@@ -152,7 +152,7 @@ class general_scheduler {
     const operand_plan anywhere{access::strided, static_cast<std::uint8_t>((1u << (axes - 1)) - 1)};
     for (std::size_t k = 0; k < job.leaves.size(); ++k) {
       p.leaves.push_back(job.leaves[k].used ? anywhere : operand_plan{});
-      p.same_as.push_back(static_cast<std::int8_t>(k));
+      p.same_as.push_back(static_cast<std::int16_t>(k));
     }
     for (const result_view& y : job.results) {
       p.results.push_back(y.data ? anywhere : operand_plan{});

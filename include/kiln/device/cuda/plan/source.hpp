@@ -12,12 +12,10 @@
 
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/plan/specialise.hpp>
+#include <kiln/device/cuda/plan/specialise_transpose.hpp>
 #include <kiln/device/cuda/plan/task.hpp>
 
 namespace kiln::cuda {
-
-/// Elements along both sides of a tile that is turned in shared memory.
-inline constexpr int tile_size = 32;
 
 enum class parameter_kind : std::uint8_t {
   result,         ///< pointer to result `index`

@@ -87,7 +87,7 @@ struct plan {
   bool cut = false;                        ///< columns: the rows are cut into parts, each with results of its own
   bool even = false;                       ///< row programs: a row is whole steps, none ends within one
   std::vector<operand_plan> leaves = {};   ///< per slot
-  std::vector<std::int8_t> same_as = {};   ///< per slot: the first slot that holds the same tensor
+  std::vector<std::int16_t> same_as = {};  ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result
   std::vector<summed> sums = {};           ///< per result, of row programs
   std::vector<dtype> stores = {};          ///< per result: the type it is stored as

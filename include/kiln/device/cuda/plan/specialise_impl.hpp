@@ -52,14 +52,14 @@ KILN_INLINE reach reach_of(const void* data, const dims& strides, const dims& do
 
 KILN_INLINE void find_same_leaves(const task& job, plan& p) {
   for (std::size_t i = 0; i < job.leaves.size(); ++i) {
-    p.same_as.push_back(static_cast<std::int8_t>(i));
+    p.same_as.push_back(static_cast<std::int16_t>(i));
     const leaf_view& x = job.leaves[i];
     for (std::size_t k = 0; k < i && x.used; ++k) {
       const leaf_view& earlier = job.leaves[k];
       if (!earlier.used || earlier.data != x.data || earlier.type != x.type || earlier.kind != x.kind ||
           is_drawn(x.kind) || !(earlier.strides == x.strides))
         continue;
-      p.same_as[i] = static_cast<std::int8_t>(k);
+      p.same_as[i] = static_cast<std::int16_t>(k);
       break;
     }
   }
@@ -158,7 +158,7 @@ KILN_INLINE std::string plan::key() const {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].how == access::unused) continue;
     out += message(" x", i, " ");
-    out += same_as[i] == static_cast<std::int8_t>(i) ? detail::text_of(leaves[i]) : message("= x", int{same_as[i]});
+    out += same_as[i] == static_cast<std::int16_t>(i) ? detail::text_of(leaves[i]) : message("= x", int{same_as[i]});
   }
   for (std::size_t r = 0; r < results.size(); ++r)
     out += message(" y", r, " ", kiln::name(stores[r]), " ", detail::text_of(results[r]), adds[r] ? " added" : "",

@@ -75,7 +75,7 @@ KILN_INLINE plan plan_rows(task& job) {
     arrays += p.sums.back() == summed::across_rows;
   }
   for (std::size_t i = 0; i < p.leaves.size(); ++i)
-    arrays += p.leaves[i].how >= access::vectors && p.same_as[i] == static_cast<std::int8_t>(i);
+    arrays += p.leaves[i].how >= access::vectors && p.same_as[i] == static_cast<std::int16_t>(i);
   const detail::row_facts facts = detail::facts_of(job.tape, p.leaves);
   if (facts.last_phase > 0) ++arrays;  // a dear value between passes
   const std::int64_t length = job.domain.back();

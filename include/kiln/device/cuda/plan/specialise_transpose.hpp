@@ -2,10 +2,17 @@
 // The plan of a map whose leaves disagree on the fast axis (a + transpose(b)): which axis is turned, a tile at a time.
 #pragma once
 
+#include <cstddef>
+
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/plan/specialise.hpp>
 
 namespace kiln::cuda {
+
+/// Elements along both sides of a tile that is turned in shared memory.
+inline constexpr int tile_size = 32;
+/// Shared memory that a kernel may declare.
+inline constexpr std::size_t most_shared_bytes = 49152;
 
 /// The axis along which some leaves of a map, ordered and collapsed, lie side by side in memory while the result does
 /// so along the last: what a tile should turn. -1 if there is none, or too little to turn.

@@ -25,10 +25,19 @@ KILN_INLINE plan plan_transpose(task& job, int axis) {
   p.apart = detail::all_apart(job);
   detail::find_same_leaves(job, p);
   detail::plan_operands(job, p);
+  // As many as shared memory has room for; the others are read where they lie.
+  std::size_t left = most_shared_bytes;
   for (std::size_t k = 0; k < job.leaves.size(); ++k) {
     const leaf_view& x = job.leaves[k];
-    if (x.used && x.is_memory() && x.strides[last] != 0 && x.strides[last] != 1 && x.strides[last - 1] == 1)
+    if (!x.used || !x.is_memory() || x.strides[last] == 0 || x.strides[last] == 1 || x.strides[last - 1] != 1) continue;
+    const auto first = static_cast<std::size_t>(p.same_as[k]);
+    const std::size_t tile = static_cast<std::size_t>(tile_size * (tile_size + 1)) * size_of(x.type);
+    if (first < k) {
+      p.leaves[k].how = p.leaves[first].how;
+    } else if (tile <= left) {
       p.leaves[k].how = access::turned;
+      left -= tile;
+    }
   }
   return p;
 }

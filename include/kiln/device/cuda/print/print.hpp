@@ -36,6 +36,11 @@ class lines {
     --depth_;
     add("}", after);
   }
+  void otherwise() {
+    --depth_;
+    add("} else {");
+    ++depth_;
+  }
   /// The lines of another block, at this depth.
   void insert(const lines& block) {
     for (std::size_t from = 0; from < block.text_.size();) {

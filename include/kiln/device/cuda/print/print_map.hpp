@@ -119,24 +119,43 @@ class walk {
   /// How many elements of a step exist, as the text says it.
   std::string some() const { return p_.even ? std::to_string(p_.step) : "some"; }
   /// What loads a step of a leaf from place i on.
-  std::string load_step(int slot) const {
+  std::string load_step(int slot) const { return load_step(slot, some()); }
+  std::string load_step(int slot, const std::string& count) const {
     const operand_plan& x = leaf(slot);
     const std::string name = leaf_name(slot), from = begin(name, x), stride = message(name, "_s", p_.rank - 1);
-    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + i, ", some(), ")");
-    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + i, ", some(), ")");
-    return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", ", some(), ")");
+    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + i, ", count, ")");
+    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + i, ", count, ")");
+    return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", ", count, ")");
   }
   bool moves_along(int slot) const { return leaf(slot).how >= access::vectors; }
-  /// Loads of leaves for a step: "x0_at".
+  /// Loads of leaves for a step: "x0_at". Several that are whole vectors, but in the last step, stand behind one branch
+  /// on that: with a branch each, a load would wait for the one before it.
   void load_steps(lines& out) const {
+    std::vector<int> together;
     each_leaf([&](int slot, dtype) {
+      if (leaf(slot).how == access::vectors && job_.leaves[static_cast<std::size_t>(slot)].is_memory())
+        together.push_back(slot);
+    });
+    if (p_.even || p_.step == 1 || together.size() < 2) together.clear();
+    each_leaf([&](int slot, dtype type) {
       const std::string name = leaf_name(slot);
       if (is_address(slot)) return;
-      if (moves_along(slot))
+      if (std::count(together.begin(), together.end(), slot) > 0)
+        out.add("vec<", storage_name(type), ", ", p_.step, "> ", name, "_at;");
+      else if (moves_along(slot))
         out.add("const auto ", name, "_at = ", load_step(slot), ";");
       else if (leaf(slot).how == access::row)
         out.add("const auto ", name, "_at = value_of(*(", begin(name, leaf(slot)), "));");
     });
+    if (together.empty()) return;
+    const auto load = [&](const std::string& count) {
+      for (const int slot : together) out.add(leaf_name(slot), "_at = ", load_step(slot, count), ";");
+    };
+    out.open("if (some == ", p_.step, ")");
+    load(std::to_string(p_.step));
+    out.otherwise();
+    load("some");
+    out.close();
   }
   bool is_address(int slot) const { return job_.leaves[static_cast<std::size_t>(slot)].kind == leaf_kind::address; }
   /// Where the element of an address leaf lies for element `k` of a step.

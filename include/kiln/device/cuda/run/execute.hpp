@@ -4,7 +4,6 @@
 // has the kernels; for a layout that it does not know it has one that fits any.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>

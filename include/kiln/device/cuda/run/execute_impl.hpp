@@ -53,18 +53,19 @@ KILN_INLINE layout_facts facts_of(const task& job, Cuda device) {
 
 KILN_INLINE bool has_facts(const layout_facts& f, const task& job, Cuda device) {
   if (!(f.device == device) || f.reduced_axes != job.reduced_axes || !(f.domain == job.domain)) return false;
-  constexpr std::size_t most = 128;
-  std::array<const void*, most> at;
-  std::size_t n = 0;
+  // Kept by the thread, so that an evaluation allocates nothing.
+  static thread_local std::vector<const void*> at;
+  at.clear();
   bool same = true;
   each_place(job, [&](const void* data, const dims& strides, std::uint8_t state, std::size_t) {
     if (!same) return;
-    same = f.state[n] == state && (state % 2 == 0 || (f.offset[n] == offset_of(data) && f.strides[n] == strides));
-    at[n++] = data;
+    const std::size_t i = at.size();
+    same = f.state[i] == state && (state % 2 == 0 || (f.offset[i] == offset_of(data) && f.strides[i] == strides));
+    at.push_back(data);
   });
   if (!same) return false;
   std::size_t pair = 0;
-  for (std::size_t i = 0; i < n; ++i)
+  for (std::size_t i = 0; i < at.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (f.state[i] % 2 != 0 && f.state[k] % 2 != 0)
         if (f.meets[pair++] != meeting(f.extent[i], at[i], f.extent[k], at[k])) return false;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// Writes the texts that tools/cuda_lint.py has compiled and looks at, one file each: texts FOLDER.
+#include <kiln/cuda.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+using namespace kiln;
+
+namespace {
+
+std::filesystem::path folder;
+
+template <class E>
+void write(const std::string& name, const E& formula) {
+  std::ofstream(folder / (name + ".cu")) << source<Cuda>(formula);
+}
+
+template <class T>
+void write_all(const std::string& type) {
+  const auto a = empty<T>({1 << 20}), b = empty<T>({1 << 20}), c = empty<T>({1 << 20});
+  const auto x = empty<T>({4096, 1024}), row = empty<T>({1024}), column = empty<T>({4096, 1});
+  write("map_" + type, relu(a * b + c));
+  write("smooth_" + type, tanh(a) * sigmoid(b) + exp(c));
+  write("broadcast_" + type, (x + row) * column);
+  write("transposed_" + type, x + empty<T>({1024, 4096}).t());
+  write("softmax_" + type, softmax(x, 1));
+  write("layer_norm_" + type, layer_norm(x, 1) * row);
+  write("long_rows_" + type, softmax(empty<T>({64, 100000}), 1));
+  write("columns_" + type, sum(x, 0));
+  write("sum_" + type, sum(x));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 2) return 2;
+  folder = words[1];
+  std::filesystem::create_directories(folder);
+  write_all<float>("float");
+  write_all<double>("double");
+  write_all<bfloat16>("bfloat16");
+}
