@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include <kiln/data/pin_memory.hpp>
-#include <kiln/device/cuda/memory_pinned.hpp>
+#include <kiln/tensor/cuda.hpp>
 
 namespace kiln::data::detail {
 
