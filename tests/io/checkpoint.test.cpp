@@ -35,7 +35,7 @@ Tensor<float> inputs(std::int64_t step) {
 template <class Optimizer, class Options>
 struct run {
   nn::Sequential<nn::Linear<>, nn::BatchNorm1d<>, nn::ReLU, nn::Dropout, nn::Linear<>> net{
-      nn::Linear{4, 5}, nn::BatchNorm1d{5}, nn::ReLU{}, nn::Dropout{0.3}, nn::Linear{5, 1}};
+      nn::Linear<>{4, 5}, nn::BatchNorm1d<>{5}, nn::ReLU{}, nn::Dropout{0.3}, nn::Linear<>{5, 1}};
   Optimizer opt;
   optim::StepLR decay{opt, 3, 0.5};
   optim::ExponentialMovingAverage<float> average{nn::parameters(net), {.decay = 0.7}};

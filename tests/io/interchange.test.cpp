@@ -33,7 +33,7 @@ TEST_CASE("interchange: Python reads every bit of what is written") {
   io::write_safetensors(dir.path() / "numpy.safetensors", all, {{"said", "\u00e4 \"quoted\""}});
   all["bfloat16"] = made_array(dtype::bfloat16, {2, 3});
   io::save(dir.path() / "torch.safetensors", all);
-  nn::Sequential net{nn::Linear{3, 2}, nn::ReLU{}, nn::BatchNorm1d{2}};
+  nn::Sequential net{nn::Linear<>{3, 2}, nn::ReLU{}, nn::BatchNorm1d<>{2}};
   net.get<0>().weight.copy_(made_array(dtype::float32, {2, 3}).as<float>());
   io::save(dir.path() / "module.safetensors", net);
 

@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const io::tensor_map& all) {
 }  // namespace
 
 TEST_CASE("load_state_dict: a network that PyTorch saved computes what PyTorch computed") {
-  nn::Sequential net{nn::Linear{3, 2}, nn::ReLU{}, nn::BatchNorm1d{2}, nn::Linear{2, 1, {.bias = false}}};
+  nn::Sequential net{nn::Linear<>{3, 2}, nn::ReLU{}, nn::BatchNorm1d<>{2}, nn::Linear<>{2, 1, {.bias = false}}};
   const io::load_report report = io::load_state_dict(net, io::read_safetensors(made_file("module.safetensors")));
   CHECK(report.missing.empty());
   CHECK(report.unexpected.empty());

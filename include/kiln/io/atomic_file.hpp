@@ -68,7 +68,7 @@ class atomic_file {
   void write(const void* bytes, std::size_t n) {
     const char* from = static_cast<const char*>(bytes);
     while (n > 0) {
-      const ssize_t put = ::write(number_, from, std::min(n, std::size_t{1} << 30));
+      const ssize_t put = ::write(number_, from, std::min(n, std::size_t{1} << 20));
       if (put < 0 && errno == EINTR) continue;
       if (put <= 0) fail("cannot write", "make room there, or name another place; what was there before is unchanged");
       from += put;
