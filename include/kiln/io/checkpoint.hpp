@@ -91,22 +91,21 @@ class state_visitor {
   /// A tensor, which may not be there when it is only compared.
   template <Element T, class Device>
   void part(const std::string& name, const Tensor<T, Device>& values, const dims& sizes, dtype type) {
-    if (!reads()) {
-      kept_.insert_or_assign(prefix_ + name, array(values));
-      return;
-    }
-    const array* const found = find(name);
-    if (!found) return;
-    if (found->sizes() != sizes || found->dtype() != type)
-      return misfit(name, message("here ", kiln::name(type), " of shape ", sizes, ", in the file ",
-                                  kiln::name(found->dtype()), " of shape ", found->sizes()));
-    if (!writes()) return;
     if constexpr (std::is_same_v<Device, Cpu>) {
-      overwrite(values.state(), *found);
-    } else {
+      host_part(name, values.defined() ? values.state() : ref<tensor_state>(), sizes, type);
+    } else if (!reads()) {
+      kept_.insert_or_assign(prefix_ + name, array(values));
+    } else if (const array* const found = fitting(name, sizes, type); found && writes()) {
       const no_grad quiet;
       Tensor<T, Device>(values).copy_(found->template as<T>().to(values.device()));
     }
+  }
+  /// The same of the host.
+  void host_part(const std::string& name, const ref<tensor_state>& values, const dims& sizes, dtype type) {
+    if (!reads())
+      kept_.insert_or_assign(prefix_ + name, array(values));
+    else if (const array* const found = fitting(name, sizes, type); found && writes())
+      overwrite(values, *found);
   }
   /// The parts of names that follow a prefix, up to the next dot.
   std::vector<std::string> names(const std::string& prefix) const {
@@ -135,6 +134,13 @@ class state_visitor {
   }
 
  private:
+  const array* fitting(const std::string& name, const dims& sizes, dtype type) {
+    const array* const found = find(name);
+    if (!found || (found->sizes() == sizes && found->dtype() == type)) return found;
+    misfit(name, message("here ", kiln::name(type), " of shape ", sizes, ", in the file ", kiln::name(found->dtype()),
+                         " of shape ", found->sizes()));
+    return nullptr;
+  }
   const array* find(std::string_view name) {
     const std::string whole = prefix_ + std::string(name);
     const auto at = kept_.find(whole);
@@ -200,9 +206,7 @@ void visit_part(state_visitor& v, const std::string& name, P& part, bool modules
   } else {
     for (const module_tensor& t : tensors_of(part)) {
       if (t.on_host)
-        visit_dtype(t.state->type, [&]<class T>(std::type_identity<T>) {
-          v.part(t.names[0], Tensor<T>(t.state), t.state->sizes, t.state->type);
-        });
+        v.host_part(t.names[0], t.state, t.state->sizes, t.state->type);
       else if constexpr (!std::is_same_v<typename nn::detail::tensor_of<X>::device_type, Cpu>)
         visit_on<typename nn::detail::tensor_of<X>::device_type>(
             t, [&](const auto& x) { v.part(t.names[0], x, t.state->sizes, t.state->type); });

@@ -168,6 +168,41 @@ class safetensors_reader {
   bool in_metadata_ = false, in_list_ = false;
 };
 
+/// Whether a text is UTF-8: no byte out of place, no longer form than is needed, no half of a pair of UTF-16.
+inline bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) { return static_cast<unsigned>(static_cast<unsigned char>(text[k])); };
+    const unsigned first = byte(i);
+    const std::size_t more = first < 0x80 ? 0 : first >> 5 == 6 ? 1 : first >> 4 == 14 ? 2 : first >> 3 == 30 ? 3 : 4;
+    if (more == 4 || text.size() - i <= more) return false;
+    unsigned code = more == 0 ? first : first & (0x3fu >> more);
+    for (std::size_t k = 1; k <= more; ++k) {
+      if (byte(i + k) >> 6 != 2) return false;
+      code = code << 6 | (byte(i + k) & 0x3f);
+    }
+    static constexpr std::array<unsigned, 4> least{0, 0x80, 0x800, 0x10000};
+    if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
+    i += more + 1;
+  }
+  return true;
+}
+/// A text as JSON has it.
+inline std::string json_text(const std::string& text) {
+  if (!is_utf8(text))
+    throw value_error(message("write_safetensors: the name or text '", shown(text), "' is not UTF-8: use another"));
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string json = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') json += '\\';
+    if (byte >= 0x20)
+      json += c;
+    else
+      (json += "\\u00") += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return json + '"';
+}
+
 }  // namespace detail
 
 /// The length of the JSON in a .safetensors file of `file_size` bytes, of which these are the first 8. Throws io_error
@@ -234,19 +269,11 @@ inline std::string safetensors_header_of(std::vector<safetensors_entry>& entries
   std::stable_sort(entries.begin(), entries.end(), [](const safetensors_entry& a, const safetensors_entry& b) {
     return size_of(a.type) > size_of(b.type);
   });
-  const auto quoted = [](const std::string& text) {
-    try {
-      return nlohmann::json(text).dump();
-    } catch (const nlohmann::json::exception&) {
-      throw value_error(
-          message("write_safetensors: the name or text '", detail::shown(text), "' is not UTF-8: use another"));
-    }
-  };
   std::string json = "{";
   if (!metadata.empty()) {
     json += "\"__metadata__\":{";
     for (const auto& [key, value] : metadata)
-      json += (json.back() == '{' ? "" : ",") + quoted(key) + ":" + quoted(value);
+      json += (json.back() == '{' ? "" : ",") + detail::json_text(key) + ":" + detail::json_text(value);
     json += '}';
   }
   std::uint64_t at = 0;
@@ -256,7 +283,7 @@ inline std::string safetensors_header_of(std::vector<safetensors_entry>& entries
           "write_safetensors: a tensor can't be called __metadata__, which the format needs: use another name");
     e.begin = at;
     e.end = at += size_of(e.type) * static_cast<std::uint64_t>(count(e.shape));
-    json += (json.back() == '{' && json.size() == 1 ? "" : ",") + quoted(e.name) + ":{\"dtype\":\"" +
+    json += (json.back() == '{' && json.size() == 1 ? "" : ",") + detail::json_text(e.name) + ":{\"dtype\":\"" +
             detail::safetensors_types[static_cast<std::size_t>(e.type)].code + "\",\"shape\":[";
     for (int i = 0; i < e.shape.rank(); ++i) json += (i ? "," : "") + std::to_string(e.shape[i]);
     json += "],\"data_offsets\":[" + std::to_string(e.begin) + "," + std::to_string(e.end) + "]}";

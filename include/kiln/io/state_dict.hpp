@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -73,17 +74,22 @@ inline void overwrite(const ref<tensor_state>& to, const array& from) {
 inline array converted_to(const array& from, dtype type) {
   const array values = from.contiguous();
   array made(new_tensor(type, from.sizes()));
-  visit_dtype(values.dtype(), [&]<class From>(std::type_identity<From>) {
-    if constexpr (is_floating(dtype_of<From>))
-      visit_dtype(type, [&]<class To>(std::type_identity<To>) {
-        if constexpr (is_floating(dtype_of<To>)) {
-          const From* const in = reinterpret_cast<const From*>(values.data());
-          To* const out = static_cast<To*>(made.state()->data);
-          for (std::int64_t i = 0; i < values.numel(); ++i)
-            out[i] = static_cast<To>(static_cast<compute_t<From>>(in[i]));
-        }
-      });
-  });
+  // By way of double, which holds all of them, a block at a time.
+  std::array<double, 256> block;
+  for (std::int64_t at = 0; at < values.numel(); at += 256) {
+    const std::int64_t n = std::min<std::int64_t>(256, values.numel() - at);
+    visit_dtype(values.dtype(), [&]<class From>(std::type_identity<From>) {
+      if constexpr (!is_floating(dtype_of<From>)) return;
+      const From* const in = static_cast<const From*>(values.state()->data) + at;
+      for (std::int64_t i = 0; i < n; ++i)
+        block[static_cast<std::size_t>(i)] = static_cast<double>(static_cast<compute_t<From>>(in[i]));
+    });
+    visit_dtype(type, [&]<class To>(std::type_identity<To>) {
+      To* const out = static_cast<To*>(made.state()->data) + at;
+      if constexpr (is_floating(dtype_of<To>))
+        for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<To>(block[static_cast<std::size_t>(i)]);
+    });
+  }
   return made;
 }
 
