@@ -2,6 +2,7 @@
 // The same on a GPU.
 #include <kiln/cuda.hpp>
 
+#include "../support/run_state_impl.hpp"
 #include "train.hpp"
 
 void mnist::run_on_cuda(const support::options& with) {

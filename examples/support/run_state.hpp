@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// --save and --resume: the whole state of a training run in a file, from which it goes on as if it had not ended.
+// --save and --resume: the whole state of a training run in a file, from which it goes on as if it had not ended. What
+// reads and writes files stands in run_state_impl.hpp, and is compiled in each program's state.cpp, beside its loop.
 #pragma once
 
 #include "learning_curve.hpp"
 #include "options.hpp"
 #include "progress.hpp"
-
-#include <kiln/io/checkpoint.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,9 +18,7 @@ template <class Net, class Opt>
 class run_state {
  public:
   /// Reads the file of --resume, if there is one. Throws what kiln::io::load_checkpoint throws.
-  run_state(const options& with, Net& net, Opt& opt) : with_(with), net_(net), opt_(opt) {
-    if (!with.resume.empty()) done_ = kiln::io::load_checkpoint(with.resume, net_, opt_);
-  }
+  run_state(const options& with, Net& net, Opt& opt);
   /// The epochs that are still to be made, from 0 on.
   auto epochs(learning_curve& curve, progress& show) const {
     curve.first = done_ + 1;
@@ -29,9 +26,7 @@ class run_state {
     return std::views::iota(done_, std::max(done_, with_.epochs));
   }
   /// After an epoch: writes the state to the file of --save, whole or not at all.
-  void keep(std::int64_t epochs_done) {
-    if (!with_.save.empty()) kiln::io::save_checkpoint(with_.save, epochs_done, net_, opt_);
-  }
+  void keep(std::int64_t epochs_done);
 
  private:
   const options& with_;

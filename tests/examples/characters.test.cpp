@@ -2,6 +2,7 @@
 // What the programs about characters share: the text in numbers and windows, and a run that is resumed, which ends with
 // the weights of one that was not.
 #include "../../examples/support/characters.hpp"
+#include "../../examples/support/run_state_impl.hpp"
 
 #include <kiln/nn/layers/embedding.hpp>
 #include <kiln/optim/adam.hpp>
