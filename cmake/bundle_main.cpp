@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Stands before the main of a program that kiln_bundle was called for (the linker's --wrap=main). While the program is
 // built, it is run once to write its bundle; ever after, this calls main.
-#include <kiln/device/cuda/bundle_write.hpp>
+#include <kiln/device/cuda/compile/bundle_write.hpp>
 
 extern "C" {
 

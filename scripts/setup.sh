@@ -34,6 +34,9 @@ probe_of() {
     doctest-dev) echo /usr/include/doctest/doctest.h ;;
     zlib1g-dev) echo /usr/include/zlib.h ;;
     libcli11-dev) echo /usr/include/CLI/CLI.hpp ;;
+    nlohmann-json3-dev) echo /usr/include/nlohmann/json.hpp ;;
+    libopenmpi-dev) echo mpicxx ;;
+    openmpi-bin) echo mpirun ;;
     libbenchmark-dev) echo /usr/include/benchmark/benchmark.h ;;
     gnuplot-nox) echo gnuplot ;;
     doxygen) echo doxygen ;;

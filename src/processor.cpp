@@ -2,17 +2,17 @@
 // The drivers, made for one instruction set: this file is compiled once for each that the library has.
 #include <concepts>
 
-#include <kiln/device/cpu/argmax.hpp>
-#include <kiln/device/cpu/attention.hpp>
-#include <kiln/device/cpu/conv2d.hpp>
 #include <kiln/device/cpu/drivers.hpp>
-#include <kiln/device/cpu/index.hpp>
+#include <kiln/device/cpu/elements/argmax.hpp>
+#include <kiln/device/cpu/elements/index.hpp>
+#include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/images/conv2d.hpp>
+#include <kiln/device/cpu/images/pooling.hpp>
 #include <kiln/device/cpu/interpreter/interpreted_impl.hpp>
-#include <kiln/device/cpu/map.hpp>
-#include <kiln/device/cpu/multiply.hpp>
-#include <kiln/device/cpu/pooling.hpp>
-#include <kiln/device/cpu/random.hpp>
-#include <kiln/device/cpu/reduce.hpp>
+#include <kiln/device/cpu/maps/map.hpp>
+#include <kiln/device/cpu/products/attention.hpp>
+#include <kiln/device/cpu/products/multiply.hpp>
+#include <kiln/device/cpu/rows/reduce.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Writes the skeletons into a header: tools/embed_kernels.py kernels include/kiln/device/cuda/skeletons.hpp
+"""Writes the skeletons into a header: tools/embed_kernels.py kernels include/kiln/device/cuda/print/skeletons.hpp
 
 Every kernels/*.cuh becomes a named text, so that generated kernels find it without a file and copying include/ alone is
 enough. With --check nothing is written; exits 1 if the header is not what would be written.

@@ -4,8 +4,10 @@
 
 Headers are compiled in chains, each of which includes the one before: what that one brings, the next would have brought
 itself, so that nothing is there which it would lack alone. For the same reason all that bring the header which saves
-most start from that one, compiled beforehand. 331 headers are some 70 chains, and a fifth of the work. Second parts
-(*_impl.hpp) are left out: their first parts include them. Exits 1 with the compiler's words when a header fails.
+most start from that one, compiled beforehand. First and second parts (*_impl.hpp) are compiled as the library's, each
+alone: what a second part brings must not be needed by the first. That both together are in order is tests/link's to say.
+What needs a library that is not installed is left out: a header that asks `#if !__has_include(<mpi.h>)`, and what
+includes it. Exits 1 with the compiler's words when a header fails.
 """
 import os
 import re
@@ -19,16 +21,31 @@ directive = re.compile(r'^[ \t]*#[ \t]*(if\w*|endif|include)\b[ \t]*(.*)', re.M)
 
 
 def includes(text):
-    """What a header includes for certain: not behind a condition, but for that of header-only builds."""
+    """What a header includes for certain: not behind a condition. (Second parts are behind one.)"""
     conditions, found = [], []
     for word, rest in directive.findall(text):
         if word == "endif":
             conditions and conditions.pop()
         elif word != "include":
-            conditions.append((word, rest.strip()) == ("ifndef", "KILN_COMPILED"))
-        elif all(conditions):
-            found.append(rest.strip().strip('<">'))
+            conditions.append(rest)
+        elif not conditions:
+            found.append(re.split(r'[<">]', rest)[1])
     return found
+
+
+wanted_elsewhere = re.compile(r"^#if !__has_include\(<([^>]+)>\)", re.M)
+
+
+def without(text, brought, command):
+    """Headers that need a file of another library which the compiler does not find, and those that include them."""
+    wanted = {header: wanted_elsewhere.findall(t) for header, t in text.items()}
+    there = {}
+    for file in {name for names in wanted.values() for name in names}:
+        result = subprocess.run([*command, "-x", "c++", "-fsyntax-only", "-"], input=f"#include <{file}>\n", text=True,
+                                capture_output=True)
+        there[file] = result.returncode == 0
+    short = {header for header, names in wanted.items() if not all(there[name] for name in names)}
+    return short | {header for header in text if brought[header] & short}
 
 
 def closures(direct):
@@ -71,16 +88,25 @@ def chains(headers, brought):
         yield chain
 
 
-def best_start(headers, brought):
-    """The header that spares most when those that bring it start from it, and those; None and nothing if none does."""
+def groups(headers, brought, size, start=None):
+    """Headers by the one they start from, compiled beforehand: (start, headers). What a start brings is not read again by
+    those that bring it, so where they are many they are a group of their own, and so on within it and beside it. A start
+    costs its own reading and its writing down; a chain of some four headers is one compile."""
     users = {h: [k for k in headers if h in brought[k] and k not in brought[h]] for h in headers}
-    best = max(headers, key=lambda h: len(users[h]) * (len(brought[h]) + 1))
-    return (best, set(users[best])) if len(users[best]) >= 8 else (None, set())
+    volume = {h: sum(size[k] for k in brought[h] | {h}) for h in headers}
+    beneath = sum(size[k] for k in brought[start] | {start}) if start else 0
+    gain = {h: len(users[h]) / 4 * (volume[h] - beneath) - 1.5 * volume[h] for h in headers}
+    best = max(headers, key=gain.get)
+    if gain[best] <= 0:
+        return [(start, headers)]
+    apart = set(users[best])
+    rest = [h for h in headers if h not in apart]
+    return groups(rest, brought, size, start) + groups(sorted(apart), brought, size, best)
 
 
 def precompiled(header, command, folder):
-    """The options that start a file from a header, or None if that does not compile: then its chain says why."""
-    start = Path(folder) / "start.hpp"
+    """The options that start a file from a header, or None if that does not compile: then a chain of its own says why."""
+    start = Path(folder) / (re.sub(r"\W", "_", header) + "_start.hpp")
     start.write_text(f"#include <{header}>\n")
     result = subprocess.run([*command, "-x", "c++-header", str(start), "-o", f"{start}.gch"], capture_output=True)
     return None if result.returncode else ["-include", str(start)]
@@ -99,22 +125,25 @@ def main(include, command):
     root = Path(include)
     text = {str(p.relative_to(root)): p.read_text() for p in sorted(root.rglob("*.hpp"))}
     brought = closures({header: includes(t) for header, t in text.items()})
-    headers = [h for h in text if not h.endswith("_impl.hpp")]
+    left_out = without(text, brought, command)
+    headers = [h for h in text if h not in left_out]
     if not headers:
         return f"headers_alone: no headers below {include}"
     jobs = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or os.cpu_count() or 1)
-    command = [*command, f"-I{root}"]
+    # Instances of templates are left out where that can be: they take half the time and need no header of their own.
+    command = [*command, f"-I{root}", "-DKILN_COMPILED", "-fno-implicit-templates"]
+    size = {h: len(t) for h, t in text.items()}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        start, users = best_start(headers, brought)
-        options = precompiled(start, command, folder) if start else None
-        if options is None:
-            users = set()
-        found = [(chain, command) for chain in chains([h for h in headers if h not in users], brought)]
-        found += [(chain, [*command, *options]) for chain in chains(sorted(users), brought)] if users else []
+        found = groups(headers, brought, size)
+        starts = list(pool.map(lambda group: group[0] and precompiled(group[0], command, folder), found))
+        found = [(chain, [*command, *(options or [])]) for (start, group), options in zip(found, starts)
+                 for chain in chains(group, brought)]
+        found.sort(key=lambda each: -sum(size[h] for h in brought[each[0][-1]]))
         failures = [w for w in pool.map(lambda each: words_about(*each, folder), found) if w]
     if failures:
         return "\n".join(failures)
-    print(f"headers_alone: {len(headers)} headers in {len(found)} compiles, {len(users)} of them from {start}")
+    print(f"headers_alone: {len(headers)} headers in {len(found)} compiles, from {sum(map(bool, starts))} common ones"
+          + (f"; left out without their libraries: {', '.join(sorted(left_out))}" if left_out else ""))
 
 
 if __name__ == "__main__":

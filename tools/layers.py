@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checks the include graph of a header tree: tools/layers.py include
 
-A folder may include only folders to its left in `order`, and its own. The graph of files has no cycle. Headers for
+A folder may include only folders to its left in `order`, and its own; within a device, a room only `rooms` to its left. The graph of files has no cycle. Headers for
 users (those straight in kiln/, and a folder's all.hpp) are not included from inside their own folder; nothing includes
-kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, c, the transforms, models and Eigen's objects. Only device/cpu and
+kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, c, the transforms, models and Eigen's objects. Only device/eigen and
 tensor/eigen.hpp, which exchanges data with Eigen's objects, include Eigen.
 Prints one line per breach and exits 1 if there is any.
 """
@@ -13,14 +13,19 @@ import sys
 from pathlib import Path
 
 # Left to right; names in one group do not see each other.
-order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], ["tensor"], ["autograd"], ["transform"], ["nn"],
-         ["optim"], ["data", "io"], ["dynamic"]]
+order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["transform"], ["nn"],
+         ["optim"], ["io"], ["data"], ["distributed"], ["dynamic"]]
+# The rooms of a device's folder, in the order of the data's way: a header sees its own room and those to its left.
+rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries"],
+         "device/cpu": ["processor", "simd", "memory", "threads", "elements", "kernel", "maps", "rows", "interpreter",
+                        "products", "images"]}
 rank = {folder: place for place, group in enumerate(order) for folder in group}
-eigen_exchange = "kiln/tensor/eigen.hpp"
+eigen_exchange = ("kiln/eigen.hpp", "kiln/tensor/eigen.hpp", "kiln/tensor/eigen_cpu.hpp", "kiln/device/eigen/")  # optional
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
 optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
-            "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", eigen_exchange, "kiln/nn.hpp",
-            "kiln/tensor/turned.hpp", "kiln/ops/text.hpp", "kiln/nn/functional/attention.hpp", "kiln/device/cpu/attention.hpp")  # outside kiln.hpp
+            "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", *eigen_exchange, "kiln/nn.hpp",
+            "kiln/tensor/turned.hpp", "kiln/data", "kiln/io", "kiln/distributed", "kiln/ops/text.hpp",
+            "kiln/nn/functional/attention.hpp", "kiln/device/cpu/products/attention.hpp")  # outside kiln.hpp
 
 
 def is_optional(header):
@@ -37,6 +42,23 @@ def folder_of(header):
     return next((layer for layer in rank if f"{folder}/".startswith(f"{layer}/")), folder)
 
 
+def room_of(header, folder):
+    """kiln/device/cpu/simd/x.hpp -> simd; what stands straight in a device's folder is above all rooms: ""."""
+    return header.removeprefix(f"kiln/{folder}/").rpartition("/")[0].partition("/")[0]
+
+
+def breach_of_rooms(folder, header, path):
+    """Whether a header of a device's folder looks into a room to its right."""
+    order_here = rooms[folder]
+    here, there = room_of(header, folder), room_of(path, folder)
+    for room in filter(None, (here, there)):
+        if room not in order_here:
+            return f"includes <{path}>: the room {room} has no place in the order of tools/layers.py"
+    if here and (not there or order_here.index(there) > order_here.index(here)):
+        return f"includes <{path}>: in {folder} the order is {' -> '.join(order_here)} -> what stands in none"
+    return ""
+
+
 def includes(text):
     """(quote, path, line) of each include; those behind #if count too."""
     for found in include_line.finditer(text):
@@ -48,18 +70,20 @@ def includes(text):
 def breaches_of_line(header, quote, path, known):
     """What is wrong with one include, in words."""
     here, there = folder_of(header), folder_of(path)
-    if re.match(r"(Eigen|unsupported/Eigen)/", path) and here != "device/cpu" and header != eigen_exchange:
-        yield f"includes <{path}>: only device/cpu and {eigen_exchange} know Eigen"
+    if re.match(r"(Eigen|unsupported/Eigen)/", path) and not header.startswith(eigen_exchange):
+        yield f"includes <{path}>: only device/eigen and {eigen_exchange[1]} know Eigen"
     if quote == '"':
         yield f'includes "{path}": write <kiln/...>, so that it means the same from everywhere'
     if not path.startswith("kiln/"):
         return
     if path not in known:
         yield f"includes <{path}>, which does not exist"
-    elif path == "kiln/kiln.hpp" and header != "kiln/cuda.hpp":
+    elif path == "kiln/kiln.hpp" and header not in ("kiln/cuda.hpp", "kiln/eigen.hpp"):
         yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
     elif here and not there and here not in beside:
         yield f"includes <{path}>, which is for users: name the headers that are needed"
+    elif here == there and here in rooms and (words := breach_of_rooms(here, header, path)):
+        yield words
     elif path.endswith("/all.hpp") and header.startswith(path.removesuffix("all.hpp")):
         yield f"includes <{path}>, the umbrella of its own folder"
     elif here in rank and here != there and not (there in rank and rank[there] < rank[here]):

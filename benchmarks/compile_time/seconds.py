@@ -52,7 +52,8 @@ def deploy():
     """(MB, ms from start to exit of --help) of a stripped mnist_mlp."""
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/mnist_mlp"
-        subprocess.run([*COMMAND, *map(str, MNIST.parent.glob("*.cpp")), "-o", program, "-s", "-lz", "-pthread"], check=True)
+        subprocess.run([*COMMAND, *map(str, MNIST.parent.glob("*.cpp")),
+                        str(MNIST.parent.parent / "support/options.cpp"), "-o", program, "-s", "-lz", "-pthread"], check=True)
         starts = []
         for _ in range(15):
             begin = time.perf_counter()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // main() of the program that measures a GPU: says which one, and what libraries it works with.
-#include <kiln/device/cuda/cublaslt.hpp>
-#include <kiln/device/cuda/device.hpp>
-#include <kiln/device/cuda/nvrtc.hpp>
+#include <kiln/device/cuda/compile/nvrtc.hpp>
+#include <kiln/device/cuda/driver/device.hpp>
+#include <kiln/device/cuda/libraries/cublaslt.hpp>
 
 #include <benchmark/benchmark.h>
 

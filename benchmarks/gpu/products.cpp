@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Matrix products beside cuBLASLt called directly, with the kernel that the same question to its heuristic gives.
-#include <kiln/device/cuda/multiply.hpp>
+#include <kiln/device/cuda/libraries/multiply.hpp>
 
 #include "measure.hpp"
 

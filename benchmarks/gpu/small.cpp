@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What launching costs on the host, where the work itself is nothing; and what compiling a kernel costs, or taking it
 // from the disk.
-#include <kiln/device/cuda/compile.hpp>
+#include <kiln/device/cuda/compile/compile.hpp>
 
 #include <filesystem>
 

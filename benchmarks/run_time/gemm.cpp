@@ -26,8 +26,8 @@
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-#if __has_include(<kiln/device/cpu/gemm.hpp>)
-#include <kiln/device/cpu/gemm.hpp>
+#if __has_include(<kiln/device/cpu/products/gemm.hpp>)
+#include <kiln/device/cpu/products/gemm.hpp>
 #endif
 
 namespace {
@@ -127,7 +127,7 @@ void enter_onednn(const product& p) {
 }
 #endif
 
-#if __has_include(<kiln/device/cpu/gemm.hpp>)
+#if __has_include(<kiln/device/cpu/products/gemm.hpp>)
 std::int64_t length(std::size_t count) {
   return static_cast<std::int64_t>(count);
 }
@@ -249,11 +249,11 @@ void enter_epilogue(const product& p) {
 #if defined(KILN_BENCH_ONEDNN)
       enter_onednn(p);
 #endif
-#if __has_include(<kiln/device/cpu/gemm.hpp>)
+#if __has_include(<kiln/device/cpu/products/gemm.hpp>)
       enter_kiln(p);
 #endif
     }
-#if __has_include(<kiln/device/cpu/gemm.hpp>)
+#if __has_include(<kiln/device/cpu/products/gemm.hpp>)
     for (const std::size_t size : {256, 512, 1024}) enter_types({size, size, size, false, false, threads});
     enter_types({64, 784, 256, false, false, threads});
     enter_types({64, 784, 256, false, true, threads});

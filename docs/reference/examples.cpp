@@ -100,6 +100,9 @@ void random_numbers() {
   auto noise_once = randn({3});
   default_generator().set_state(here);  // the same numbers again
 
+  // seek
+  default_generator().seek(0);  // from the beginning of its seed's numbers
+
   // default_generator position
   auto drawn_so_far = default_generator().position();
 

@@ -3,13 +3,13 @@
 // machines without a GPU too: cuda_available() tells.
 #pragma once
 
-#include <kiln/device/cuda/device.hpp>
-#include <kiln/device/cuda/event.hpp>
-#include <kiln/device/cuda/graph.hpp>
-#include <kiln/device/cuda/memory.hpp>
-#include <kiln/device/cuda/memory_copy.hpp>
-#include <kiln/device/cuda/memory_pinned.hpp>
-#include <kiln/device/cuda/stream.hpp>
+#include <kiln/device/cuda/driver/device.hpp>
+#include <kiln/device/cuda/driver/event.hpp>
+#include <kiln/device/cuda/driver/stream.hpp>
+#include <kiln/device/cuda/memory/memory.hpp>
+#include <kiln/device/cuda/memory/memory_copy.hpp>
+#include <kiln/device/cuda/memory/memory_pinned.hpp>
+#include <kiln/device/cuda/run/graph.hpp>
 #include <kiln/kiln.hpp>
 #include <kiln/nn/functional/cuda.hpp>
 #include <kiln/tensor/cuda.hpp>

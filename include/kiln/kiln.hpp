@@ -24,8 +24,8 @@
 #include <kiln/autograd/grad.hpp>             // grad: gradients as values
 #include <kiln/autograd/hooks.hpp>            // Tensor::on_gradient
 #include <kiln/core/philox.hpp>               // generator, manual_seed
-#include <kiln/device/cpu/plain.hpp>          // exp(0.5f), relu(0.5f): ops on plain numbers
-#include <kiln/device/cpu/threads.hpp>        // set_num_threads
+#include <kiln/device/cpu/kernel/plain.hpp>     // exp(0.5f), relu(0.5f): ops on plain numbers
+#include <kiln/device/cpu/threads/threads.hpp>  // set_num_threads
 #include <kiln/expr/formula.hpp>              // formula, tape_listing, gradient_listing: an expression in print
 #include <kiln/expr/members.hpp>              // x.sum(), x.exp(), x.argmax() ...
 #include <kiln/nn/functional/batch_norm.hpp>  // batch_norm

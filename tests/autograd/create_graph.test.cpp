@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <autograd/orders.hpp>
-#include <kiln/device/cpu/memory.hpp>
+#include <kiln/device/cpu/memory/memory.hpp>
 #include <kiln/tensor/products.hpp>
 #include <support/draw.hpp>
 

@@ -9,7 +9,7 @@
 #include <kiln/autograd/checkpoint.hpp>
 #include <kiln/autograd/grad.hpp>
 #include <kiln/autograd/hooks.hpp>
-#include <kiln/device/cpu/memory.hpp>
+#include <kiln/device/cpu/memory/memory.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/nn/functional/dropout.hpp>
 #include <kiln/ops/all.hpp>
@@ -148,4 +148,75 @@ TEST_CASE("checkpoint: memory between the passes") {
   };
   CHECK(kept(block) == 16);
   CHECK(kept([&](const Tensor<float>& a) { return Tensor<float>(checkpoint(block, a)); }) == 4);
+}
+
+TEST_CASE("what is to follow a pass is done when leaves have their gradients, and dropped if it fails") {
+  struct note final : kiln::detail::after_delivery {
+    const Tensor<double>& leaf;
+    int& count;
+    int& ended;
+    note(const Tensor<double>& x, int& d, int& e) : leaf(x), count(d), ended(e) {}
+    ~note() override { ++ended; }
+    void delivered() override {
+      CHECK(leaf.has_grad());
+      ++count;
+    }
+  };
+  Tensor<double> x{1, 2};
+  x.requires_grad();
+  int delivered = 0, ended = 0;
+  const auto hook = x.on_gradient([&](const Tensor<double>&) {
+    CHECK_FALSE(x.has_grad());
+    CHECK_FALSE(detail::running_pass->is_inner());
+    detail::running_pass->then(std::make_unique<note>(x, delivered, ended));
+  });
+  backward(sum(x * x));
+  CHECK(delivered == 1);
+  CHECK(ended == 1);
+
+  x.zero_grad();
+  const Tensor<double> y = x * 2.0;
+  const auto after = x.on_gradient([](const Tensor<double>&) { throw std::runtime_error("no"); });
+  CHECK_THROWS_AS(backward(sum(y)), std::runtime_error);
+  CHECK(delivered == 1);
+  CHECK(ended == 2);
+}
+
+TEST_CASE("of inner passes, what is to follow waits for the outermost") {
+  Tensor<double> x{1, 2}, w{3, 4};
+  x.requires_grad(), w.requires_grad();
+  struct count final : kiln::detail::after_delivery {
+    const Tensor<double>& outer_leaf;
+    int& number;
+    count(const Tensor<double>& leaf, int& d) : outer_leaf(leaf), number(d) {}
+    void delivered() override {
+      CHECK(outer_leaf.has_grad());
+      ++number;
+    }
+  };
+  int delivered = 0;
+  const auto hook = w.on_gradient([&](const Tensor<double>&) {
+    CHECK(detail::running_pass->is_inner());
+    detail::running_pass->then(std::make_unique<count>(x, delivered));
+  });
+  backward(sum(checkpoint([&](const Tensor<double>& a) { return Tensor<double>(a * w); }, x)));
+  CHECK(delivered == 1);
+}
+
+TEST_CASE("a hook that comes last sees what all others made of the gradient, whenever they were made") {
+  struct last final : gradient_hook {
+    double& seen;
+    explicit last(double& s) : seen(s) { comes_last = true, add = kiln::detail::adding_kernel<double, Cpu>(); }
+    ref<tensor_state> call(const ref<tensor_state>& gradient) override {
+      seen = static_cast<const double*>(gradient->data)[0];
+      return nullptr;
+    }
+  };
+  Tensor<double> x{1};
+  x.requires_grad();
+  double seen = 0;
+  detail::add_hook(x.state()->history, std::make_unique<last>(seen));
+  const auto later = x.on_gradient([](const Tensor<double>& g) { return Tensor<double>(g * 5.0); });
+  backward(sum(x * 2.0));
+  CHECK(seen == 10);
 }

@@ -11,7 +11,7 @@
 
 #include <kiln/autograd/grad.hpp>
 #include <kiln/autograd/hooks.hpp>
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/ops/arithmetic.hpp>
 #include <kiln/tensor/views.hpp>

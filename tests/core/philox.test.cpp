@@ -71,3 +71,13 @@ TEST_CASE("manual_seed sets the default generator") {
   CHECK(first.seed == 42);
   CHECK(first.first == 0);
 }
+
+TEST_CASE("generator: seek goes on at a block of the seed's sequence") {
+  kiln::generator a(3), b(3);
+  a.take(10);
+  b.seek(10);
+  CHECK(a.take(1).bits(1) == b.take(1).bits(1));
+  b.seek(0);
+  CHECK(b.take(1).bits(0) == kiln::random_stream{3, 0}.bits(0));
+  CHECK(b.position() == 1);
+}

@@ -13,7 +13,7 @@
 //   if (device.emulated()) CHECK(device.count("cuMemAlloc") == 1);  // a check
 #pragma once
 
-#include <kiln/device/cuda/device.hpp>
+#include <kiln/device/cuda/driver/device.hpp>
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -103,7 +103,7 @@ inline std::string stand_in_path() {
        {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp", "module.hpp",
         "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp", "stand_in_cudnn.cpp",
         "stand_in_cudnn.hpp", "stand_in_cudnn_batch_norm.cpp", "stand_in_elements.hpp",
-        "../../include/kiln/device/cuda/cublaslt.hpp", "../../include/kiln/device/cuda/cudnn.hpp"})
+        "../../include/kiln/device/cuda/libraries/cublaslt.hpp", "../../include/kiln/device/cuda/libraries/cudnn.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
                            std::to_string(std::hash<std::string>{}(sources)) + (KILN_EMULATOR_ASAN ? "_asan" : "") +

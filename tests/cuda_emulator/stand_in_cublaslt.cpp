@@ -2,7 +2,7 @@
 // A stand-in for libcublasLt: the functions that kiln calls, done by the CPU in the order of the stand-in driver's
 // streams. It believes nothing: layouts, addresses, alignments and the workspace are checked, and a kernel that was
 // chosen for other sizes is refused.
-#include <kiln/device/cuda/cublaslt.hpp>
+#include <kiln/device/cuda/libraries/cublaslt.hpp>
 
 #include <algorithm>
 #include <array>

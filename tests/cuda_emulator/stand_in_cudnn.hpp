@@ -2,7 +2,7 @@
 // What the parts of the stand-in for libcudnn share: its handle, its tensors, and what every call checks.
 #pragma once
 
-#include <kiln/device/cuda/cudnn.hpp>
+#include <kiln/device/cuda/libraries/cudnn.hpp>
 
 #include "stand_in_elements.hpp"
 #include "stand_in_state.hpp"

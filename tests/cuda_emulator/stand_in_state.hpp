@@ -3,7 +3,7 @@
 // device's does, so that a missing wait shows), events, graphs, counters of calls and faults on demand.
 #pragma once
 
-#include <kiln/device/cuda/driver_types.hpp>
+#include <kiln/device/cuda/driver/driver_types.hpp>
 
 #include <cstddef>
 #include <cstdint>

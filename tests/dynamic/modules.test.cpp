@@ -4,6 +4,7 @@
 
 #include <dynamic/values.hpp>
 #include <kiln/dynamic/creation.hpp>
+#include <kiln/dynamic/layers.hpp>
 #include <kiln/dynamic/modules.hpp>
 #include <set>
 

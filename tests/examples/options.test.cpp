@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The command line of the mnist_mlp example: defaults, every option, and a sentence for each bad value.
 // The definitions too: no library holds them, and the test program has no other use for CLI11.
-#include "../../examples/mnist_mlp/options.cpp"
+#include "../../examples/support/options.cpp"
+#include "../../examples/mnist_mlp/options.hpp"
 
 #include <doctest/doctest.h>
 
@@ -41,8 +42,27 @@ TEST_CASE("read_options: without arguments the defaults stand") {
 }
 
 TEST_CASE("read_options: every option arrives") {
-  const outcome r = run({"--data", "some/dir", "--epochs", "7", "--batch=32", "--lr", "1e-2", "--momentum", "0",
-                         "--seed", "18446744073709551615", "--threads", "2", "--picture", "c.png"});
+  const outcome r = run({"--data",
+                         "some/dir",
+                         "--epochs",
+                         "7",
+                         "--batch=32",
+                         "--lr",
+                         "1e-2",
+                         "--momentum",
+                         "0",
+                         "--seed",
+                         "18446744073709551615",
+                         "--threads",
+                         "2",
+                         "--picture",
+                         "c.png",
+                         "--save",
+                         "s",
+                         "--resume",
+                         "r",
+                         "--device",
+                         "cuda"});
   CHECK_FALSE(r.code.has_value());
   CHECK(r.options.data == "some/dir");
   CHECK(r.options.epochs == 7);
@@ -52,13 +72,17 @@ TEST_CASE("read_options: every option arrives") {
   CHECK(r.options.seed == 18446744073709551615U);
   CHECK(r.options.threads == 2);
   CHECK(r.options.picture == "c.png");
+  CHECK(r.options.save == "s");
+  CHECK(r.options.resume == "r");
+  CHECK(r.options.device == "cuda");
   CHECK(run({"--picture", ""}).options.picture.empty());
 }
 
 TEST_CASE("read_options: --help explains and ends with 0") {
   const outcome r = run({"--help"});
   CHECK(r.code == 0);
-  for (const char* name : {"--data", "--epochs", "--batch", "--lr", "--momentum", "--seed", "--threads", "--picture"})
+  for (const char* name : {"--data", "--epochs", "--batch", "--lr", "--momentum", "--seed", "--threads", "--picture",
+                           "--save", "--resume", "--device"})
     CHECK(r.out.find(name) != std::string::npos);
 }
 
@@ -83,7 +107,8 @@ TEST_CASE("read_options: a bad value is named in a sentence and ends with 2") {
                                                      {"--seed", "-1"},
                                                      {"--seed", "18446744073709551616"},
                                                      {"--threads", "0"},
-                                                     {"--threads", "1025"}};
+                                                     {"--threads", "1025"},
+                                                     {"--device", "gpu"}};
   for (const auto& arguments : bad) {
     CAPTURE(std::string(arguments[0]) + " " + arguments[1]);
     const outcome r = run(arguments);
@@ -103,4 +128,14 @@ TEST_CASE("read_options: unknown flags, stray words and missing values end with 
     CHECK(r.code == 2);
     CHECK(r.errors.find(arguments[0]) != std::string::npos);
   }
+}
+
+TEST_CASE("read_options: a program that needs data says so") {
+  support::options to;
+  std::ostringstream out, errors;
+  const char* const argv[] = {"char_gpt"};
+  const support::description program{
+      .program = "char_gpt", .about = "", .data_is = "text", .data_type = "FILE", .data_needed = true};
+  CHECK(support::read_options(1, argv, program, to, {}, out, errors) == 2);
+  CHECK(errors.str() == "char_gpt: --data is missing; name a file\n");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Any bytes in a compiled kernel's place. As a file: nothing is read, or an image that its checksum fits. As an image
 // under a good checksum: read back as it is, and refused or let through without being read beyond its end.
-#include <kiln/device/cuda/cache_disk.hpp>
-#include <kiln/device/cuda/driver_module.hpp>
+#include <kiln/device/cuda/compile/cache_disk.hpp>
+#include <kiln/device/cuda/driver/driver_module.hpp>
 
 #include "memory_file.hpp"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // A compressed IDX file, whole or damaged: two bytes say where it is cut off, two where a bit is turned, and the rest
 // is what was compressed. A whole one reads as what went in; a damaged one is that, or io_error.
-#include "../../examples/mnist_mlp/idx.hpp"
+#include <kiln/data/idx_file.hpp>
 #include "memory_file.hpp"
 
 #include <optional>
 
 namespace {
 
-std::optional<mnist::idx_array> read(const std::filesystem::path& path) {
+std::optional<kiln::data::idx_array> read(const std::filesystem::path& path) {
   try {
-    return mnist::read_idx(path, 1, std::size_t{1} << 24);
+    return kiln::data::read_idx(path, 1, std::size_t{1} << 24);
   } catch (const kiln::io_error&) {
     return std::nullopt;
   }

@@ -54,7 +54,7 @@ class layers(planted):
         self.caught(words, "layers.py", "include")
 
     def test_layers_clean(self):
-        self.header("kiln/device/cpu/simd/c.hpp", "#include <Eigen/Core>\n#include <kiln/expr/b.hpp>")
+        self.header("kiln/device/cpu/simd/c.hpp", "#include <kiln/expr/b.hpp>")
         self.header("kiln/device/cpu/simd/all.hpp", "#include <kiln/device/cpu/simd/c.hpp>")
         self.header("kiln/device/cpu/d.hpp", "#include <kiln/device/cpu/simd/all.hpp>")
         self.header("kiln/kiln.hpp", "#include <kiln/device/cpu/d.hpp>")
@@ -68,8 +68,8 @@ class layers(planted):
         self.check("core stands left of expr", "kiln/core/c.hpp", "#if 0\n # include <kiln/expr/b.hpp>\n#endif")
 
     def test_layers_beside(self):
-        self.header("kiln/io/c.hpp", "")
-        self.check("data stands left of io or beside it", "kiln/data/c.hpp", "#include <kiln/io/c.hpp>")
+        self.header("kiln/distributed/c.hpp", "")
+        self.check("data stands left of distributed or beside it", "kiln/data/c.hpp", "#include <kiln/distributed/c.hpp>")
 
     def test_layers_device_knows_tensor(self):
         self.header("kiln/tensor/c.hpp", "")
@@ -78,6 +78,16 @@ class layers(planted):
     def test_layers_one_device_knows_the_other(self):
         self.header("kiln/device/cuda/c.hpp", "")
         self.check("or beside it", "kiln/device/cpu/c.hpp", "#include <kiln/device/cuda/c.hpp>")
+
+    def test_layers_rooms(self):
+        self.header("kiln/device/cuda/print/c.hpp", "")
+        self.check("in device/cuda the order is driver", "kiln/device/cuda/plan/c.hpp",
+                   "#include <kiln/device/cuda/print/c.hpp>")
+
+    def test_layers_room_without_a_place(self):
+        self.header("kiln/device/cuda/cellar/c.hpp", "")
+        self.check("the room cellar has no place", "kiln/device/cuda/plan/c.hpp",
+                   "#include <kiln/device/cuda/cellar/c.hpp>")
 
     def test_layers_cycle_in_a_folder(self):
         self.header("kiln/core/c.hpp", "#include <kiln/core/d.hpp>")
@@ -99,7 +109,7 @@ class layers(planted):
         self.check("which is for users", "kiln/optim/c.hpp", "#include <kiln/nn.hpp>")
 
     def test_layers_eigen(self):
-        self.check("only device/cpu and kiln/tensor/eigen.hpp know Eigen", "kiln/tensor/c.hpp", "#include <Eigen/Core>")
+        self.check("only device/eigen and kiln/tensor/eigen.hpp know Eigen", "kiln/tensor/c.hpp", "#include <Eigen/Core>")
 
     def test_layers_eigen_exchange(self):
         self.header("kiln/tensor/eigen.hpp", "#include <Eigen/Core>")

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <kiln/device/cpu/gemm.hpp>
+#include <kiln/device/cpu/products/gemm.hpp>
 
 int PART();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A plugin over kiln: a library with a copy of its own of all that kiln is in a process.
-#include <kiln/device/cpu/memory.hpp>
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/memory/memory.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 #include <support/draw.hpp>
 #include <support/sanitized.hpp>
 

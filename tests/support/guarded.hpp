@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Memory between pages that can't be read, and tests that run in it: a kernel reads and writes what it was given and no
 // byte more, or its process ends by a signal. (What lies in memory of kiln's own is held by the address sanitizer in
-// the same way: tests/device/cpu/memory.test.cpp.)
+// the same way: tests/device/cpu/memory/memory.test.cpp.)
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 #include <kiln/tensor/creation.hpp>
 
 #include "support/child.hpp"

@@ -77,7 +77,8 @@ KILN_INLINE gradient_hook_handle add_hook(const ref<gradient_record>& record, st
   hook->number = next.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t number = hook->number;
   gradient_hook** last = &record->hooks;
-  while (*last) last = &(*last)->next;
+  while (*last && (hook->comes_last || !(*last)->comes_last)) last = &(*last)->next;
+  hook->next = *last;
   *last = hook.release();
   return {record, number};
 }

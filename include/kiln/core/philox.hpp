@@ -100,6 +100,11 @@ class generator {
     seed_ = from.seed;
     next_ = from.first;
   }
+  /// Goes on with this block of the present seed's sequence.
+  void seek(std::uint64_t block) {
+    const detail::locked hold(lock_);
+    next_ = block;
+  }
   /// The next `blocks` blocks of the sequence, which nobody else gets.
   random_stream take(std::uint64_t blocks) {
     const detail::locked hold(lock_);

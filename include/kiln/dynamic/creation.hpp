@@ -2,10 +2,8 @@
 // New dynamic tensors: from memory, constant, in steps, at random.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <string>
+#include <cstdint>
+#include <type_traits>
 
 #include <kiln/dynamic/tensor.hpp>
 #include <kiln/tensor/creation.hpp>
@@ -14,42 +12,22 @@
 namespace kiln::dynamic {
 
 /// Uninitialised elements. Throws shape_error for impossible sizes, memory_error.
-inline tensor empty(const dims& sizes, dtype type = dtype::float32, device_kind where = device_kind::cpu) {
-  check_device(where);
-  return tensor::of(new_tensor(type, sizes));
-}
+tensor empty(const dims& sizes, dtype type = dtype::float32, device_kind where = device_kind::cpu);
 
 /// A copy of elements in row-major order, of C++'s type for `type`. A bool that is neither 0 nor 1 is taken for true.
 /// Throws value_error for a null pointer where there are elements.
-inline tensor from_host(dtype type, const dims& sizes, const void* data, device_kind where = device_kind::cpu) {
-  const tensor made = empty(sizes, type, where);
-  const auto n = static_cast<std::size_t>(made.numel());
-  if (n == 0) return made;
-  if (!data) throw value_error(message("from_host: no memory for the elements of ", name(type), sizes));
-  void* const to = made.state()->data;
-  if (type == dtype::boolean)
-    std::transform(static_cast<const unsigned char*>(data), static_cast<const unsigned char*>(data) + n,
-                   static_cast<bool*>(to), [](unsigned char byte) { return byte != 0; });
-  else
-    std::memcpy(to, data, n * size_of(type));
-  return made;
-}
+tensor from_host(dtype type, const dims& sizes, const void* data, device_kind where = device_kind::cpu);
 
 namespace graph {
 /// The type of what is made of numbers, where none is named.
 template <Number... V>
 inline constexpr dtype type_of_numbers = dtype_of<detail::created_t<void, V...>>;
-inline tensor filled(const dims& sizes, auto value, dtype type) {
-  return with_type(type, [&]<class T>(std::type_identity<T>) { return tensor(kiln::full<T>(sizes, value)); });
-}
-inline tensor steps(auto start, auto end, auto step, dtype type) {
-  return with_type(type, [&]<class T>(std::type_identity<T>) -> tensor {
-    if constexpr (std::same_as<T, bool>)
-      throw dtype_error("arange: makes no bools: name a number type");
-    else
-      return kiln::arange<T>(start, end, step);
-  });
-}
+// Of a double or of an int64, all numbers.
+tensor filled(const dims& sizes, double value, dtype type);
+tensor filled(const dims& sizes, std::int64_t value, dtype type);
+tensor steps(double start, double end, double step, dtype type);
+tensor steps(std::int64_t start, std::int64_t end, std::int64_t step, dtype type);
+tensor spaced(double start, double end, std::int64_t steps, dtype type);
 /// A number as a double or an int64: two are compiled for, not all.
 template <Number V>
 auto widened(V value) {
@@ -66,14 +44,8 @@ template <Number V>
 tensor full(const dims& sizes, V value, dtype type = graph::type_of_numbers<V>) {
   return graph::filled(sizes, graph::widened(value), type);
 }
-inline tensor zeros(const dims& sizes, dtype type = dtype::float32) {
-  const tensor made = empty(sizes, type);
-  detail::executor<Cpu>::set_zero(*made.state());
-  return made;
-}
-inline tensor ones(const dims& sizes, dtype type = dtype::float32) {
-  return graph::filled(sizes, std::int64_t{1}, type);
-}
+tensor zeros(const dims& sizes, dtype type = dtype::float32);
+tensor ones(const dims& sizes, dtype type = dtype::float32);
 
 /// start, start + step, ... before end; without a type int64 for integers, else float32. Throws value_error for a step
 /// of 0 or values that the type cannot hold, dtype_error for bool.
@@ -94,33 +66,23 @@ tensor arange(B end, dtype type = graph::type_of_numbers<B>) {
 /// an integer type.
 template <Number A, Number B>
 tensor linspace(A start, B end, std::int64_t steps, dtype type = dtype::float32) {
-  return with_floating_type(type, "linspace", [&]<class T>(std::type_identity<T>) {
-    return tensor(kiln::linspace<T>(static_cast<double>(start), static_cast<double>(end), steps));
-  });
+  return graph::spaced(static_cast<double>(start), static_cast<double>(end), steps, type);
 }
 
 /// Ones on the diagonal, zeros beside it; `columns` of -1 means square. Throws shape_error for a negative size.
-inline tensor eye(std::int64_t rows, std::int64_t columns = -1, dtype type = dtype::float32) {
-  return with_type(type, [&]<class T>(std::type_identity<T>) { return tensor(kiln::eye<T>(rows, columns)); });
-}
+tensor eye(std::int64_t rows, std::int64_t columns = -1, dtype type = dtype::float32);
 
 /// Uniform numbers in [0, 1). Throws dtype_error for an integer type.
-inline tensor rand(const dims& sizes, dtype type = dtype::float32, generator& from = default_generator()) {
-  return with_floating_type(type, "rand",
-                            [&]<class T>(std::type_identity<T>) { return tensor(kiln::rand<T>(sizes, from)); });
-}
+tensor rand(const dims& sizes, dtype type = dtype::float32, generator& from = default_generator());
 /// Normally distributed numbers. Throws dtype_error for an integer type.
-inline tensor randn(const dims& sizes, dtype type = dtype::float32, generator& from = default_generator()) {
-  return with_floating_type(type, "randn",
-                            [&]<class T>(std::type_identity<T>) { return tensor(kiln::randn<T>(sizes, from)); });
-}
+tensor randn(const dims& sizes, dtype type = dtype::float32, generator& from = default_generator());
 /// Integers in [low, high). Throws value_error where there are none.
-inline tensor randint(std::int64_t low, std::int64_t high, const dims& sizes, generator& from = default_generator()) {
-  return kiln::randint(low, high, sizes, from);
-}
+tensor randint(std::int64_t low, std::int64_t high, const dims& sizes, generator& from = default_generator());
 /// 0 to n - 1 in random order.
-inline tensor randperm(std::int64_t n, generator& from = default_generator()) {
-  return kiln::randperm(n, from);
-}
+tensor randperm(std::int64_t n, generator& from = default_generator());
 
 }  // namespace kiln::dynamic
+
+#ifndef KILN_COMPILED
+#include <kiln/dynamic/creation_impl.hpp>
+#endif

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <kiln/device/cpu/strip.hpp>
+#include <kiln/device/cpu/kernel/strip.hpp>
 #include <kiln/dynamic/cell.hpp>
 #include <kiln/dynamic/op_facts.hpp>
 #include <kiln/expr/shape.hpp>

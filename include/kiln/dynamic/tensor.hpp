@@ -191,4 +191,6 @@ void reset_statistics();
 
 }  // namespace kiln::dynamic
 
+#ifndef KILN_COMPILED
 #include <kiln/dynamic/tensor_impl.hpp>
+#endif

@@ -19,46 +19,46 @@
 
 namespace kiln::dynamic {
 
-inline tensor tensor::of(ref<tensor_state> state) {
+KILN_INLINE tensor tensor::of(ref<tensor_state> state) {
   if (!state) throw value_error("tensor::of: this Tensor has no value yet: assign one before using it");
   return tensor(graph::cell_of(std::move(state)));
 }
 
-inline void tensor::check_type(kiln::dtype wanted) const {
+KILN_INLINE void tensor::check_type(kiln::dtype wanted) const {
   if (type() != wanted)
     throw dtype_error(message("as: a tensor of ", name(type()), sizes(), " is not one of ", name(wanted),
                               ": convert it with to(), or ask for its own type"));
 }
 
-inline ref<tensor_state> tensor::of_number() const {
+KILN_INLINE ref<tensor_state> tensor::of_number() const {
   return graph::materialised(*cell())->value;
 }
 // The same cell from now on has a value; calls that read the number can tell whether it was changed since.
-inline void tensor::becomes(ref<tensor_state> value, moment before) {
+KILN_INLINE void tensor::becomes(ref<tensor_state> value, moment before) {
   graph::cell& mine = *cell();
   mine.value = std::move(value);
   mine.computed = before;
   mine.is = graph::form::value;
 }
 
-inline tensor tensor::contiguous() const {
+KILN_INLINE tensor tensor::contiguous() const {
   return state()->contiguous ? *this : clone();
 }
-inline tensor tensor::clone() const {
+KILN_INLINE tensor tensor::clone() const {
   return call("clone", {*this});
 }
-inline tensor tensor::to(kiln::dtype wanted) const {
+KILN_INLINE tensor tensor::to(kiln::dtype wanted) const {
   return type() == wanted ? *this : tensor(graph::converted(cell(), wanted));
 }
 
-inline const void* tensor::data() const {
+KILN_INLINE const void* tensor::data() const {
   const ref<tensor_state>& mine = state();
   if (mine->contiguous) return mine->data;
   const no_grad quiet;
   packed_ = clone().state();
   return packed_->data;
 }
-inline void tensor::to_host(void* to) const {
+KILN_INLINE void tensor::to_host(void* to) const {
   if (const std::size_t bytes = static_cast<std::size_t>(numel()) * size_of(type())) std::memcpy(to, data(), bytes);
 }
 
@@ -70,14 +70,14 @@ inline void check_one_element(const tensor& x) {
 }
 }  // namespace graph
 
-inline double tensor::item() const {
+KILN_INLINE double tensor::item() const {
   graph::check_one_element(*this);
   const void* const at = state()->data;
   return with_type(type(), [at]<class T>(std::type_identity<T>) -> double {
     return static_cast<double>(static_cast<compute_t<T>>(*static_cast<const T*>(at)));
   });
 }
-inline std::int64_t tensor::item_int64() const {
+KILN_INLINE std::int64_t tensor::item_int64() const {
   graph::check_one_element(*this);
   if (is_floating(type()))
     throw dtype_error(message("item_int64: a tensor of ", name(type()), " has fractions: use item()"));
@@ -89,23 +89,23 @@ inline std::int64_t tensor::item_int64() const {
 
 // ---- gradients
 
-inline tensor tensor::detach() const {
+KILN_INLINE tensor tensor::detach() const {
   const ref<tensor_state>& mine = state();
   ref<tensor_state> same = new_state(mine->type, mine->sizes, mine->strides);
   same->data = mine->data;
   same->memory = mine->memory;
   return of(std::move(same));
 }
-inline bool tensor::requires_grad() const {
+KILN_INLINE bool tensor::requires_grad() const {
   if (cell()->is == graph::form::value) graph::state_of(*cell());
   return graph::requires_grad(*cell());
 }
-inline bool tensor::is_leaf() const {
+KILN_INLINE bool tensor::is_leaf() const {
   if (is_lazy()) return !requires_grad();
   const ref<gradient_record>& history = state()->history;
   return !history || !history->producer;
 }
-inline tensor& tensor::requires_grad_(bool on) {
+KILN_INLINE tensor& tensor::requires_grad_(bool on) {
   if (cell()->is == graph::form::number && is_floating(type())) {
     ref<tensor_state> value = of_number();
     const moment now(*value->memory);
@@ -114,17 +114,17 @@ inline tensor& tensor::requires_grad_(bool on) {
   with_floating_type(type(), "requires_grad_", [&]<class T>(std::type_identity<T>) { as<T>().requires_grad(on); });
   return *this;
 }
-inline tensor tensor::grad() const {
+KILN_INLINE tensor tensor::grad() const {
   if (is_lazy()) return {};
   const ref<gradient_record>& history = state()->history;
   if (!history || !history->gradient) return {};
   return with_floating_type(type(), "grad", [&]<class T>(std::type_identity<T>) { return tensor(as<T>().grad()); });
 }
-inline void tensor::zero_grad() {
+KILN_INLINE void tensor::zero_grad() {
   if (is_lazy()) return;
   if (const ref<gradient_record>& history = state()->history) history->gradient = nullptr;
 }
-inline void tensor::backward(const tensor& gradient, bool retain_graph, bool create_graph) const {
+KILN_INLINE void tensor::backward(const tensor& gradient, bool retain_graph, bool create_graph) const {
   const ref<tensor_state>& mine = state();
   if (!is_floating(type()))
     throw dtype_error(
@@ -146,7 +146,7 @@ inline void tensor::backward(const tensor& gradient, bool retain_graph, bool cre
 
 // ---- in place
 
-inline tensor& tensor::assign_(const tensor& values) {
+KILN_INLINE tensor& tensor::assign_(const tensor& values) {
   if (cell()->is == graph::form::number) {
     ref<tensor_state> value = of_number();
     const moment before(*value->memory);
@@ -172,7 +172,7 @@ inline tensor& tensor::assign_(const tensor& values) {
   detail::overwrite_with(graph::copying_kernel(type()), made, *target, recorded);
   return *this;
 }
-inline tensor& tensor::fill_(double value) {
+KILN_INLINE tensor& tensor::fill_(double value) {
   if (is_floating(type())) return assign_(scalar(value, dtype::float64));
   if (!(value >= -0x1p63 && value < 0x1p63 && value == std::floor(value)))
     throw value_error(message("fill_: ", value, " is no value of ", name(type()), ": convert the tensor with to()"));
@@ -182,12 +182,12 @@ inline tensor& tensor::fill_(double value) {
 
 // ---- calls
 
-inline tensor scalar(double value, dtype type) {
+KILN_INLINE tensor scalar(double value, dtype type) {
   if (!is_floating(type))
     throw dtype_error(message("scalar: ", value, " as ", name(type), ": give an integer for that"));
   return tensor(graph::number_cell(value, 0, false, type));
 }
-inline tensor scalar(std::int64_t value, dtype type) {
+KILN_INLINE tensor scalar(std::int64_t value, dtype type) {
   if (is_floating(type)) return scalar(static_cast<double>(value), type);
   with_type(type, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>)
@@ -196,16 +196,16 @@ inline tensor scalar(std::int64_t value, dtype type) {
   });
   return tensor(graph::number_cell(0, value, true, type));
 }
-inline tensor scalar(bool value) {
+KILN_INLINE tensor scalar(bool value) {
   return tensor(graph::number_cell(0, value ? 1 : 0, true, dtype::boolean));
 }
 
-inline int arity_of(std::string_view op) {
+KILN_INLINE int arity_of(std::string_view op) {
   const graph::op_facts* const f = graph::find_op(op);
   return f && graph::is_pointwise(*f) ? f->rules->arity : 0;
 }
 
-inline tensor call(std::string_view op, std::span<const tensor> operands) {
+KILN_INLINE tensor call(std::string_view op, std::span<const tensor> operands) {
   const graph::op_facts* const f = graph::find_op(op);
   if (!f || !graph::is_pointwise(*f)) graph::unknown_op(op);
   std::array<graph::cell_ref, 3> cells;
@@ -235,18 +235,18 @@ inline tensor rows_function(std::string_view op, const tensor& x, const rows_of&
 }
 }  // namespace graph
 
-inline tensor var(const tensor& x, std::span<const std::int64_t> axes, bool keepdim, double correction) {
+KILN_INLINE tensor var(const tensor& x, std::span<const std::int64_t> axes, bool keepdim, double correction) {
   const graph::rows_of rows(x, axes, "var");
   return call("div", {graph::rows_function("squared_deviation", x, rows, keepdim, {rows.elements, 0}),
                       scalar(std::max(rows.elements - correction, 0.0))});
 }
-inline tensor stddev(const tensor& x, std::span<const std::int64_t> axes, bool keepdim, double correction) {
+KILN_INLINE tensor stddev(const tensor& x, std::span<const std::int64_t> axes, bool keepdim, double correction) {
   const graph::rows_of rows(x, axes, "std");
   return graph::rows_function("standard_deviation", x, rows, keepdim,
                               {rows.elements, std::max(rows.elements - correction, 0.0)});
 }
 
-inline tensor reduce(std::string_view op, const tensor& x, std::span<const std::int64_t> axes, bool keepdim) {
+KILN_INLINE tensor reduce(std::string_view op, const tensor& x, std::span<const std::int64_t> axes, bool keepdim) {
   if (op == "var") return var(x, axes, keepdim, 1);
   if (op == "std") return stddev(x, axes, keepdim, 1);
   const graph::rows_of rows(x, axes, std::string(op));
@@ -265,31 +265,31 @@ inline tensor reduce(std::string_view op, const tensor& x, std::span<const std::
                             "count_nonzero"));
 }
 
-inline tensor softmax(const tensor& x, std::int64_t axis) {
+KILN_INLINE tensor softmax(const tensor& x, std::int64_t axis) {
   return graph::rows_function("softmax", x, {x, {&axis, 1}, "softmax"}, true);
 }
-inline tensor log_softmax(const tensor& x, std::int64_t axis) {
+KILN_INLINE tensor log_softmax(const tensor& x, std::int64_t axis) {
   return graph::rows_function("log_softmax", x, {x, {&axis, 1}, "log_softmax"}, true);
 }
-inline tensor layer_norm(const tensor& x, std::span<const std::int64_t> axes, double eps) {
+KILN_INLINE tensor layer_norm(const tensor& x, std::span<const std::int64_t> axes, double eps) {
   const graph::rows_of rows(x, axes, "layer_norm");
   return graph::rows_function("layer_norm", x, rows, true, {rows.elements, eps});
 }
-inline tensor rms_norm(const tensor& x, std::span<const std::int64_t> axes, double eps) {
+KILN_INLINE tensor rms_norm(const tensor& x, std::span<const std::int64_t> axes, double eps) {
   const graph::rows_of rows(x, axes, "rms_norm");
   return graph::rows_function("rms_norm", x, rows, true, {rows.elements, eps});
 }
 
-inline bool lazy() {
+KILN_INLINE bool lazy() {
   return graph::stays_lazy;
 }
-inline bool set_lazy(bool on) {
+KILN_INLINE bool set_lazy(bool on) {
   return std::exchange(graph::stays_lazy, on);
 }
-inline evaluation_statistics statistics() {
+KILN_INLINE evaluation_statistics statistics() {
   return {graph::counted.evaluations, graph::counted.instructions, graph::counted.programs};
 }
-inline void reset_statistics() {
+KILN_INLINE void reset_statistics() {
   graph::counted = {};
 }
 

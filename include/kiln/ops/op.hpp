@@ -17,7 +17,7 @@
 namespace kiln {
 
 /// A tensor, a lazy expression, a symbol, or a plain float or double: something ops can be applied to. (What they do to
-/// plain numbers stands in device/cpu/plain.hpp.)
+/// plain numbers stands in device/cpu/kernel/plain.hpp.)
 template <class X>
 concept Operand = requires {
   typename std::remove_cvref_t<X>::operand;

@@ -63,6 +63,10 @@ constexpr operand_gradients differentiate_with(symbol g, symbol y, symbol a, sym
     return gather(Op::adjoint(g, y, a, b, c));
 }
 
+// Reductions, and what is written with one.
+template <class Op>
+concept OverRows = requires(bool has) { has = Op::has_identity; };
+
 template <class Op>
 constexpr op_rules rules_of() {
   op_rules r{.code = code_of<Op>,
@@ -72,17 +76,20 @@ constexpr op_rules rules_of() {
              .arity = Op::arity,
              .composite = Op::composite,
              .reduces = Op::reduces,
-             .over_rows = requires {Op::has_identity;
+             .over_rows = OverRows<Op>,
+             .dear = Op::dear,
+             .lengthy = Op::lengthy,
+             .common = &Op::common,
+             .result = &Op::result,
+             .accepts = &Op::accepts};
+  if constexpr (OverRows<Op>) r.has_identity = Op::has_identity;
+  if constexpr (Op::composite) r.expand = &expand_with<Op>;
+  if constexpr (HasAdjoint<Op>) {
+    r.differentiate = &differentiate_with<Op>;
+    r.differentiable = true;
+  }
+  return r;
 }
-, .dear = Op::dear, .lengthy = Op::lengthy, .common = &Op::common, .result = &Op::result, .accepts = &Op::accepts
-};  // namespace detail
-if constexpr (Op::composite) r.expand = &expand_with<Op>;
-if constexpr (HasAdjoint<Op>) {
-  r.differentiate = &differentiate_with<Op>;
-  r.differentiable = true;
-}
-return r;
-}  // namespace kiln
 
 template <int I, class T>
 struct indexed {

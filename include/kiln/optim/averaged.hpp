@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -59,6 +60,15 @@ class ExponentialMovingAverage {
   }
   /// How many updates there were.
   std::int64_t updates() const { return updates_; }
+  /// For checkpoints; see parameter_groups.
+  template <class V>
+  void visit_state(V& v) {
+    v("updates", updates_);
+    for (int i = 0; i < static_cast<int>(parameters_.size()); ++i) {
+      const Tensor<C, Device> part = average(i);
+      v.part("average." + std::to_string(i), part, part.sizes(), dtype_of<C>);
+    }
+  }
 
  private:
   // Where parameters lie is looked at each time: an optimizer made later moves them.

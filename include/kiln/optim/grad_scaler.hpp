@@ -67,6 +67,12 @@ class GradScaler {
     unscaled_ = false;
     finite_ = true;
   }
+  /// For checkpoints; see parameter_groups.
+  template <class V>
+  void visit_state(V& v) {
+    v("scale", scale_);
+    v("good_steps", good_steps_);
+  }
   /// What the loss is multiplied by.
   double get_scale() const { return options_.enabled ? scale_ : 1; }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,36 @@ class LBFGS {
   /// Forgets the gradients. step() does so before each call.
   void zero_grad() { memory_.zero_gradients(true); }
   lbfgs_options& options() { return options_; }
+  /// For checkpoints; see parameter_groups. The option line_search_fn is no number and stays as it is.
+  template <class V>
+  void visit_state(V& v) {
+    v("lr", options_.lr);
+    v("iterations", iterations_);
+    v("evaluations", evaluations_);
+    v("length", length_);
+    v("scale", scale_);
+    std::vector<double> inverses;
+    for (const correction& c : corrections_) inverses.push_back(c.inverse);
+    v.list("inverses", inverses);
+    if (v.writes()) corrections_.resize(inverses.size());
+    const dims sizes{memory_.layout().total()};
+    const auto visit = [&](const std::string& name, vector& x) {
+      if (v.writes()) x = empty<T, Device>(sizes);
+      v.part(name, x, sizes, dtype_of<T>);
+    };
+    for (std::size_t i = 0; i < inverses.size(); ++i) {
+      correction none;
+      correction& c = i < corrections_.size() ? corrections_[i] : none;
+      c.inverse = inverses[i];
+      visit("gradients." + std::to_string(i), c.gradient);
+      visit("steps." + std::to_string(i), c.step);
+    }
+    std::vector<std::int64_t> before{iterations_ > 0};
+    v.list("before", before);
+    if (before != std::vector<std::int64_t>{1}) return;
+    visit("previous", previous_);
+    visit("direction", direction_);
+  }
   /// How many iterations, and calls of the closure, there were in all steps.
   std::int64_t iterations() const { return iterations_; }
   std::int64_t evaluations() const { return evaluations_; }

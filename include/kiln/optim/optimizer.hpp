@@ -40,6 +40,8 @@ class optimizer {
 
  protected:
   optimizer() = default;
+  /// Those that schedulers have asked for so far.
+  std::vector<double>& initial_lrs() { return initial_; }
 
  private:
   std::vector<double> initial_;

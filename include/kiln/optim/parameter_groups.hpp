@@ -280,6 +280,52 @@ class parameter_groups : public optimizer {
     return Tensor<state_type, Device>(std::move(shaped));
   }
 
+  /// For checkpoints: shows all that a later step depends on, beside the parameters themselves, to `v`, which keeps it,
+  /// compares it with what was kept (`reads()`), or also writes that here (`writes()`). v(name, number) is for numbers,
+  /// v.list for vectors of them, which it also fills when it compares, v.members for structs of options, v.part for
+  /// tensors, and v.names(prefix) says which state was kept. Parameters must have their values before it writes.
+  template <class V>
+  void visit_state(V& v) {
+    std::vector<double> initial = this->initial_lrs();
+    v.list("initial_lr", initial);
+    if (v.writes()) this->initial_lrs() = initial;
+    for (int g = 0; g < group_count(); ++g) {
+      group_of& group = at(g);
+      detail::group_memory<T, Device>& memory = *group.memory;
+      const std::string prefix = "groups." + std::to_string(g) + ".";
+      v.members(prefix + "options.", group.options);
+      for (std::size_t i = 0; i < memory.done.size(); ++i) {
+        v(prefix + "steps." + std::to_string(i), memory.done[i].steps);
+        v(prefix + "product." + std::to_string(i), memory.done[i].product);
+      }
+      if (v.writes()) {
+        memory.states.clear();
+        for (const std::string& name : v.names(prefix + "state.")) memory.state(name);
+      }
+      std::vector<std::string> names;
+      for (const auto& s : memory.states) names.push_back(s.name);
+      if (v.reads()) names = v.names(prefix + "state.");
+      for (const std::string& name : names)
+        for (int i = 0; i < memory.memory.size(); ++i) {
+          const dims& sizes = memory.memory.parameter(i)->sizes;
+          const std::int64_t begin = memory.memory.layout().begins[static_cast<std::size_t>(i)];
+          Tensor<state_type, Device> part;
+          if (memory.find(name)) {
+            ref<tensor_state> shaped = new_state(dtype_of<state_type>, sizes, contiguous_strides(sizes));
+            shaped->data = static_cast<state_type*>((*memory.find(name))->data) + begin;
+            shaped->memory = (*memory.find(name))->memory;
+            part = Tensor<state_type, Device>(std::move(shaped));
+          }
+          v.part(prefix + "state." + name + "." + std::to_string(i), part, sizes, dtype_of<state_type>);
+        }
+      // The master weights of half types are those of the parameters as they are now.
+      if (v.writes()) {
+        memory.seen.clear();
+        for (int i = 0; i < memory.memory.size(); ++i) memory.seen.push_back(memory.memory.version(i));
+      }
+    }
+  }
+
   void step() override {
     bool any = false;
     for (group_of& g : groups_) {

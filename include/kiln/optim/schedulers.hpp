@@ -25,6 +25,18 @@ class scheduler {
   std::int64_t last_epoch() const { return epoch_; }
   /// The learning rate that was set last.
   double last_lr(int group = 0) const { return of_->lr(group); }
+  /// For checkpoints: how far it is, and all that it is made of; see parameter_groups. Rates are the optimizer's.
+  template <class V>
+  void visit_state(V& v) {
+    v("epoch", epoch_);
+    const std::vector<scheduler*> all = parts();
+    std::vector<std::int64_t> theirs;
+    for (const scheduler* s : all) theirs.push_back(s->epoch_);
+    v.list("parts", theirs);
+    if (theirs.size() != all.size()) return v.misfit("parts", "another number of schedulers");
+    if (v.writes())
+      for (std::size_t i = 0; i < all.size(); ++i) all[i]->epoch_ = theirs[i];
+  }
 
  protected:
   /// The rates that it begins with are the ones that the optimizer had before its first scheduler.
@@ -38,6 +50,8 @@ class scheduler {
   /// Sets the rates of epoch 0, of the ones that the optimizer has now.
   virtual void begin();
 
+  /// The schedulers that this one is made of, and theirs.
+  virtual std::vector<scheduler*> parts() const { return {}; }
   optimizer& of() const { return *of_; }
   void next_epoch() { ++epoch_; }
 

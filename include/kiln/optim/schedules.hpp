@@ -61,6 +61,13 @@ class ReduceLROnPlateau {
   void step(double value);
   /// The best value so far.
   double best() const { return best_; }
+  /// For checkpoints; see parameter_groups.
+  template <class V>
+  void visit_state(V& v) {
+    v("best", best_);
+    v("bad_epochs", bad_epochs_);
+    v("cooling", cooling_);
+  }
 
  private:
   bool is_better(double value) const;
@@ -80,6 +87,7 @@ class SequentialLR final : public scheduler {
  private:
   void begin() override;
   double rate(int, std::int64_t, double, double now) override { return now; }
+  std::vector<scheduler*> parts() const override;
   void begin(std::size_t which);
   std::vector<scheduler*> schedulers_;
   std::vector<std::int64_t> milestones_;
@@ -95,6 +103,7 @@ class ChainedScheduler final : public scheduler {
  private:
   void begin() override;
   double rate(int, std::int64_t, double, double now) override { return now; }
+  std::vector<scheduler*> parts() const override;
   std::vector<scheduler*> schedulers_;
 };
 

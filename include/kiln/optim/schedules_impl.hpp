@@ -101,6 +101,20 @@ optimizer& common_optimizer(const char* name, const std::vector<scheduler*>& sch
 }
 }  // namespace detail
 
+namespace detail {
+/// Schedulers and all that they are made of, each before its parts.
+template <class F>
+std::vector<scheduler*> with_parts(const std::vector<scheduler*>& schedulers, F parts_of) {
+  std::vector<scheduler*> all;
+  for (scheduler* s : schedulers) {
+    all.push_back(s);
+    const std::vector<scheduler*> within = parts_of(*s);
+    all.insert(all.end(), within.begin(), within.end());
+  }
+  return all;
+}
+}  // namespace detail
+
 KILN_INLINE SequentialLR::SequentialLR(std::vector<scheduler*> schedulers, std::vector<std::int64_t> milestones)
     : scheduler(detail::common_optimizer("SequentialLR", schedulers,
                                          [](const scheduler& s) -> optimizer& { return s.of(); })),
@@ -110,6 +124,9 @@ KILN_INLINE SequentialLR::SequentialLR(std::vector<scheduler*> schedulers, std::
     throw value_error(message("SequentialLR: ", schedulers_.size(), " schedulers and ", milestones_.size(),
                               " milestones: there must be one milestone between each two schedulers"));
   begin();
+}
+KILN_INLINE std::vector<scheduler*> SequentialLR::parts() const {
+  return detail::with_parts(schedulers_, [](const scheduler& s) { return s.parts(); });
 }
 KILN_INLINE void SequentialLR::begin(std::size_t which) {
   for (int g = 0; g < of().group_count(); ++g) of().lr(g) = of().initial_lr(g);
@@ -133,6 +150,9 @@ KILN_INLINE ChainedScheduler::ChainedScheduler(std::vector<scheduler*> scheduler
     : scheduler(detail::common_optimizer("ChainedScheduler", schedulers,
                                          [](const scheduler& s) -> optimizer& { return s.of(); })),
       schedulers_(std::move(schedulers)) {}
+KILN_INLINE std::vector<scheduler*> ChainedScheduler::parts() const {
+  return detail::with_parts(schedulers_, [](const scheduler& s) { return s.parts(); });
+}
 KILN_INLINE void ChainedScheduler::begin() {
   epoch_ = 0;
   for (scheduler* s : schedulers_) s->begin();

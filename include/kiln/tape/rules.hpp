@@ -27,6 +27,7 @@ struct op_rules {
   bool dear = false;                 ///< costs more than keeping its value in cache does
   bool lengthy = false;              ///< dozens of instructions: where many stand, they are called
   bool differentiable = false;       ///< has `differentiate`
+  bool has_identity = true;          ///< of a reduction: false if folding nothing is an error
   dtype (*common)(dtype) = nullptr;  ///< what operands of a promoted type are converted to
   dtype (*result)(dtype) = nullptr;  ///< what comes out of operands of a common type
   bool (*accepts)(dtype) = nullptr;  ///< whether the op is defined for operands of a promoted type

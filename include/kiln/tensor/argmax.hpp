@@ -76,7 +76,7 @@ Tensor<std::int64_t, typename X::device_type> best_positions(const X& x, const a
       const auto rows = values.reshape({mask == every ? 1 : count(kept), n});
       return best_positions_of<Largest>(rows).reshape(kept);
     } else {
-      auto result = empty<std::int64_t>(kept);
+      auto result = empty<std::int64_t, typename X::device_type>(kept);
       std::int64_t* to = result.data();
       const T* from = values.data();
       cpu::parallel_for(result.numel(), std::max<std::int64_t>(32768 / n, 1),

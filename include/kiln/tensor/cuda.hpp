@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include <kiln/device/cuda/print_random.hpp>
+#include <kiln/device/cuda/print/print_random.hpp>
 #include <kiln/tensor/cuda_products.hpp>
 #include <kiln/tensor/cuda_run.hpp>
 #include <kiln/tensor/executor.hpp>

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include <kiln/device/cuda/index.hpp>
-#include <kiln/device/cuda/registry.hpp>
+#include <kiln/device/cuda/compile/registry.hpp>
+#include <kiln/device/cuda/run/index.hpp>
 #include <kiln/tensor/indexing.hpp>
 
 namespace kiln::detail {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <kiln/device/cuda/multiply.hpp>
+#include <kiln/device/cuda/libraries/multiply.hpp>
 #include <kiln/ops/activation.hpp>
 #include <kiln/tensor/cuda_run.hpp>
 #include <kiln/tensor/multiply.hpp>

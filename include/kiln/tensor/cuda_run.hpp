@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <kiln/device/cpu/task.hpp>
-#include <kiln/device/cuda/execute.hpp>
-#include <kiln/device/cuda/registry.hpp>
+#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/cuda/compile/registry.hpp>
+#include <kiln/device/cuda/run/execute.hpp>
 #include <kiln/tensor/run_time_tape.hpp>
 
 namespace kiln::detail {

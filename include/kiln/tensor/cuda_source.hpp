@@ -83,7 +83,7 @@ std::string cuda_source(const E& e) {
     std::size_t scratch = 0;
     for (const cuda::launch& each : cuda::schedule(picture.task, shape, cuda::detail::planned_scratch(scratch))) {
       if (!text.empty()) text += "\n";
-      text += each.print(each.job, each.how).text;
+      text += print_kernel(each).text;
     }
     return text;
   }

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// What tensors ask of a device: memory, kernels, products. `executor<Device>` is the whole list, as static functions;
-// the one for Cpu stands here, kiln/cuda.hpp brings that for Cuda. `device_functions` and `runnable` are the same as
-// plain data, for code that is compiled once for all devices and element types.
+// What tensors ask of a device. A device is a tag type (Cpu, Cuda, EigenCpu) and what it says for these, each as static
+// functions of a specialisation:
+//   executor            memory, kernels, products: has to be there. `host_executor` has all of it but kernels for
+//                       devices with the host's memory (`OnHost`), which then have the next four for nothing
+//   transfer            copies from Cpu, to Cpu, and from one such device to another (here)
+//   random_filler       rand, randn, randint (random.hpp)
+//   indexer             gather, scatter and their relatives (indexing.hpp)
+//   convolution, pooling                                             (nn/functional/conv2d.hpp, pool2d.hpp)
+//   product_epilogues   what a product does to its result in the same call; nothing, unless said (product_epilogue.hpp)
+//   batch_normalizer    a library's batch norm; expressions, unless said (nn/functional/batch_norm.hpp)
+// What is missing is refused where it is called, with a sentence. tensor/eigen_cpu.hpp is the shortest device,
+// tensor/cuda.hpp the one that says all. `device_functions` and `runnable` are the same as plain data, for code that is
+// compiled once for all devices and element types.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +21,18 @@
 
 #include <kiln/core/growing_list.hpp>
 #include <kiln/device/cpu/drivers.hpp>
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 #ifndef KILN_INTERPRET
-#include <kiln/device/cpu/program.hpp>
+#include <kiln/device/cpu/kernel/program.hpp>
 #endif
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::detail {
 
-/// Defined for each device that tensors can be on.
+/// Defined for each device that tensors can be on: memory as in host_executor, `on_host`, and for a Program, a type
+/// with a constexpr tape, `program<Program>()`, what the tensor layer reads of it, and `run<Program>(job, near)`, which
+/// does what `job` asks on the device where `near` is. `run_tape`, for tapes made at run time, may be left out.
 template <class Device>
 struct executor;
 
@@ -28,18 +40,24 @@ template <class Device>
 concept HasExecutor = requires {
   executor<Device>::on_host;
 };
+/// A device whose elements the program itself can read and write: they lie in memory of the device Cpu.
+template <class Device>
+concept OnHost = HasExecutor<Device> && executor<Device>::on_host;
 
-template <>
-struct executor<Cpu> {
+/// What executors of devices with the host's memory have in common: all but programs.
+template <class Device>
+struct host_executor {
   /// Whether the program itself can read and write the elements.
   static constexpr bool on_host = true;
 
   /// A contiguous tensor with uninitialised elements on a device, or on the device where `near` is.
-  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, Cpu = {}) { return kiln::new_tensor(type, sizes); }
+  static ref<tensor_state> new_tensor(dtype type, const dims& sizes, Device = {}) {
+    return kiln::new_tensor(type, sizes);
+  }
   static ref<tensor_state> new_tensor(dtype type, const dims& sizes, const storage&) {
     return kiln::new_tensor(type, sizes);
   }
-  static constexpr Cpu device_of(const storage&) { return {}; }
+  static constexpr Device device_of(const storage&) { return {}; }
   static constexpr bool same_device(const storage&, const storage&) { return true; }
   /// Before a kernel that writes `result` reads `operand`. Throws device_error if they are on different devices.
   static constexpr void check_operand(const storage&, const storage&) {}
@@ -67,13 +85,22 @@ struct executor<Cpu> {
       });
   }
   /// Throws device_error unless `elements` elements from `data` on are this device's, as far as that can be known.
-  static void check_foreign(const void*, std::int64_t, Cpu) {}
+  static void check_foreign(const void*, std::int64_t, Device) {}
   /// One element.
   template <Element T>
   static T read(const tensor_state& t, std::int64_t offset = 0) {
     return static_cast<const T*>(t.data)[offset];
   }
+  /// See cpu::multiply.
+  template <class T>
+  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                       const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
+    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+  }
+};
 
+template <>
+struct executor<Cpu> : host_executor<Cpu> {
 #if defined(KILN_INTERPRET) || defined(KILN_COMPILED)
   /// A Program without kernels of its own, interpreted, and what runs it over a job.
   template <class Program>
@@ -111,12 +138,6 @@ struct executor<Cpu> {
       cpu::drivers::run_rows(job);
   }
 #endif
-  /// See cpu::multiply.
-  template <class T>
-  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
-                       const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
-    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
-  }
 };
 
 /// Defined for each pair of devices of which one is not Cpu: copies contiguous values to a device, as

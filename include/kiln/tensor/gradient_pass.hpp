@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <kiln/core/single_threaded.hpp>
@@ -17,6 +19,12 @@ namespace kiln::detail {
 class gradient_pass;
 /// The innermost pass that runs on this thread.
 inline constinit thread_local gradient_pass* running_pass = nullptr;
+
+/// What is to be done when leaves have what a pass collected. Of a pass that fails it ends without a call.
+struct after_delivery {
+  virtual ~after_delivery() = default;
+  virtual void delivered() = 0;
+};
 
 /// Collects gradients by record while it lives. What was not delivered is dropped.
 class gradient_pass {
@@ -44,8 +52,16 @@ class gradient_pass {
   bool goes_through(const graph_node& view) const {
     return std::any_of(through_.begin(), through_.end(), [&](const auto& one) { return one.get() == &view; });
   }
-  /// Adds what was collected to the gradients of leaves.
+  /// Adds what was collected to the gradients of leaves, and does what was to follow.
   void deliver();
+  /// Whether it runs within a step of another pass, as that of a checkpoint does.
+  bool is_inner() const { return outer_ != nullptr; }
+  /// Does something when the outermost of the passes that now run on this thread has delivered.
+  void then(std::unique_ptr<after_delivery> what) {
+    gradient_pass* outermost = this;
+    while (outermost->outer_) outermost = outermost->outer_;
+    outermost->then_.push_back(std::move(what));
+  }
   /// Whether that is what the pass is for; else leaves are to stay as they are.
   bool delivers() const { return delivers_; }
 
@@ -63,6 +79,7 @@ class gradient_pass {
   std::vector<ref<graph_node>> through_;  // held, so that no other node comes to stand in the place of one
   std::vector<ref<gradient_record>> own_;
   std::vector<other_place*> others_;  // in the order of their records' addresses
+  std::vector<std::unique_ptr<after_delivery>> then_;
 };
 
 /// Where the gradient of a record arrives: in the running pass, or, if there is none, the record itself.

@@ -167,6 +167,7 @@ KILN_INLINE void gradient_pass::deliver() {
   for (other_place* place : others_)
     if (place->record->leaf && place->slot.gradient)
       add_to_leaf(*place->record, std::exchange(place->slot.gradient, nullptr), this);
+  for (const auto& what : then_) what->delivered();
 }
 
 }  // namespace kiln::detail

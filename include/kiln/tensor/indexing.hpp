@@ -22,9 +22,11 @@ namespace detail {
 
 /// Runs index jobs on a device.
 template <class Device>
-struct indexer;
-template <>
-struct indexer<Cpu> {
+struct indexer {
+  static_assert(never<Device>, "kiln: this device does not gather or scatter: move the tensors to Cpu with .to<Cpu>()");
+};
+template <OnHost Device>
+struct indexer<Device> {
   template <Element T>
   static void run(const index_job& job, const storage&) {
     cpu::drivers::run_index<T>(job);

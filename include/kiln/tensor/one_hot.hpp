@@ -47,7 +47,7 @@ Tensor<T, typename X::device_type> one_hot(const X& labels, std::int64_t classes
     }
     dims sizes = numbers.sizes();
     sizes.push_back(classes);
-    auto result = zeros<T>(sizes);
+    auto result = zeros<T, typename X::device_type>(sizes);
     T* row = result.data();
     for (const L label : numbers.span()) {
       const auto at = static_cast<std::int64_t>(label);

@@ -16,9 +16,11 @@ namespace kiln {
 namespace detail {
 /// Fills n contiguous elements of T on a device with draws of a stream.
 template <class Device>
-struct random_filler;
-template <>
-struct random_filler<Cpu> {
+struct random_filler {
+  static_assert(never<Device>, "kiln: this device draws no numbers: draw them on Cpu and move them with .to<Device>()");
+};
+template <OnHost Device>
+struct random_filler<Device> {
   template <Element T>
   static void uniform(const tensor_state& t, const random_stream& from) {
     cpu::drivers::fill_uniform(static_cast<T*>(t.data), count(t.sizes), from);

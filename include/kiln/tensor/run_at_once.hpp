@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <kiln/device/cpu/task.hpp>
+#include <kiln/device/cpu/kernel/task.hpp>
 #include <kiln/tensor/executor.hpp>
 #include <kiln/tensor/expression_facts.hpp>
 #include <kiln/tensor/state.hpp>

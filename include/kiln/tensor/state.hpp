@@ -59,6 +59,7 @@ struct runnable;
 struct gradient_hook {
   gradient_hook* next = nullptr;
   std::uint64_t number = 0;
+  bool comes_last = false;                ///< sees what all others have made of the gradient
   const detail::runnable* add = nullptr;  ///< adds tensors of its type
   virtual ~gradient_hook() = default;
   /// Null, or what takes the gradient's place.

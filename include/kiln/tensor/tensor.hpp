@@ -41,12 +41,22 @@ namespace detail {
 template <Element T, class Device>
 constexpr const runnable* adding_kernel();
 
-/// Contiguous values copied to a device; themselves if they are there.
+/// Contiguous values copied to a device; themselves if they are there, or if both devices are the host. A device has
+/// its transfers from and to Cpu; from and to others with the host's memory it is the same.
 template <class From, class To>
 ref<tensor_state> moved_to(const ref<tensor_state>& values, To where) {
-  if constexpr (std::same_as<From, To>)
-    if (executor<From>::on_host || executor<From>::device_of(*values->memory) == where) return values;
-  if constexpr (!std::same_as<From, To> || !executor<From>::on_host) return transfer<From, To>::copy(*values, where);
+  if constexpr (OnHost<From> && OnHost<To>) {
+    return values;
+  } else {
+    if constexpr (std::same_as<From, To>)
+      if (executor<From>::device_of(*values->memory) == where) return values;
+    if constexpr (OnHost<From>)
+      return transfer<Cpu, To>::copy(*values, where);
+    else if constexpr (OnHost<To>)
+      return transfer<From, Cpu>::copy(*values, Cpu{});
+    else
+      return transfer<From, To>::copy(*values, where);
+  }
 }
 
 /// A vector, array or span.

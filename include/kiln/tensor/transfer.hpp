@@ -70,14 +70,15 @@ class transfer_node final : public op_node_of<1> {
 }  // namespace detail
 
 /// The values on a device, `x.to<Cuda>()` or `x.to(Cuda{1})`: this tensor if it is there, else a contiguous copy. A
-/// copy to a GPU does not wait for it, one to the host does. Throws memory_error, device_error.
+/// copy to a GPU does not wait for it, one to the host does. Between devices with the host's memory (Cpu, EigenCpu)
+/// nothing is copied: it is the same tensor, with the same gradient. Throws memory_error, device_error.
 template <Element T, class Device, class Extents>
 template <class To>
 Tensor<T, To> Tensor<T, Device, Extents>::to(To where) const {
   if constexpr (std::same_as<Device, To>)
     if (device() == where) return *this;
-  if constexpr (std::same_as<Device, To> && on_host) {
-    return *this;
+  if constexpr (detail::OnHost<Device> && detail::OnHost<To>) {
+    return Tensor<T, To>(state());
   } else {
     static_assert(detail::HasExecutor<To>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
     ref<tensor_state> moved = [&] {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <kiln/device/cpu/plain.hpp>
-#include <kiln/device/cpu/strip.hpp>
+#include <kiln/device/cpu/kernel/plain.hpp>
+#include <kiln/device/cpu/kernel/strip.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tape/program.hpp>
 

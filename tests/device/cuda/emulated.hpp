@@ -2,8 +2,8 @@
 // Printed kernels on the emulator: many texts become one module, each runs on device memory of exact size.
 #pragma once
 
-#include <kiln/device/cuda/skeletons.hpp>
-#include <kiln/device/cuda/source.hpp>
+#include <kiln/device/cuda/plan/source.hpp>
+#include <kiln/device/cuda/print/skeletons.hpp>
 
 #include "cuda_emulator/module.hpp"
 #include "cuda_emulator/watch.hpp"

@@ -5,7 +5,7 @@
 #include "device/cuda/whole_task.hpp"
 
 #include <kiln/device/cpu/interpreter.hpp>
-#include <kiln/device/cpu/reduce.hpp>
+#include <kiln/device/cpu/rows/reduce.hpp>
 
 #include <doctest/doctest.h>
 

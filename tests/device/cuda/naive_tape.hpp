@@ -3,7 +3,7 @@
 // says (oracles.hpp), every reduction by a loop over its row.
 #pragma once
 
-#include <kiln/device/cuda/task.hpp>
+#include <kiln/device/cuda/plan/task.hpp>
 #include <kiln/ops/all.hpp>
 
 #include "device/cuda/emulated.hpp"

@@ -2,7 +2,7 @@
 // Compiles CUDA text for a device of some architecture; where there is no NVRTC, `available()` says so and tests skip.
 #pragma once
 
-#include <kiln/device/cuda/compile.hpp>
+#include <kiln/device/cuda/compile/compile.hpp>
 
 #include <string>
 

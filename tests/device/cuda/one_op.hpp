@@ -2,7 +2,7 @@
 // Tapes of a single op, and the maps that are printed from them, for the tests that go over the list of all ops.
 #pragma once
 
-#include <kiln/device/cuda/print_map.hpp>
+#include <kiln/device/cuda/print/print_map.hpp>
 #include <kiln/tape/expand.hpp>
 #include <kiln/tape/gradient.hpp>
 

@@ -3,9 +3,9 @@
 // of them, by plain loops over its definition.
 #pragma once
 
-#include <kiln/device/cuda/memory.hpp>
-#include <kiln/device/cuda/memory_copy.hpp>
-#include <kiln/device/cuda/multiply_task.hpp>
+#include <kiln/device/cuda/libraries/multiply_task.hpp>
+#include <kiln/device/cuda/memory/memory.hpp>
+#include <kiln/device/cuda/memory/memory_copy.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
 

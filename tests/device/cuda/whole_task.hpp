@@ -2,7 +2,7 @@
 // A task with its memory, cut into kernels, run on the emulator and compared with plain loops.
 #pragma once
 
-#include <kiln/device/cuda/schedule.hpp>
+#include <kiln/device/cuda/plan/schedule.hpp>
 #include <kiln/tape/expand.hpp>
 
 #include "device/cuda/naive_tape.hpp"
@@ -60,7 +60,7 @@ struct whole_task {
   void make(int processors = 3) {
     launches = cuda::schedule(what, {.processors = processors, .blocks_on_each = 2},
                               [&](std::size_t bytes) { return scratch.emplace_back(dtype::uint8, bytes).data(); });
-    for (const cuda::launch& l : launches) sources.push_back(l.print(l.job, l.how));
+    for (const cuda::launch& l : launches) sources.push_back(print_kernel(l));
   }
   void run_and_check(const emulate::module& module, double tolerance) {
     std::vector<std::vector<real>> before;

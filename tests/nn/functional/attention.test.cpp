@@ -4,7 +4,7 @@
 #include <kiln/nn/functional/attention.hpp>
 
 #include <kiln/autograd/create_graph.hpp>
-#include <kiln/device/cpu/memory.hpp>
+#include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/kiln.hpp>
 
 #include <doctest/doctest.h>

@@ -6,7 +6,7 @@
 #include <new>
 
 #include <kiln/core/storage.hpp>
-#include <kiln/device/cpu/memory.hpp>
+#include <kiln/device/cpu/memory/memory.hpp>
 
 namespace kiln {
 

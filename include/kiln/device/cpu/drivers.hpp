@@ -13,18 +13,18 @@
 #include <kiln/core/philox.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
-#include <kiln/device/cpu/task.hpp>
+#include <kiln/device/cpu/kernel/task.hpp>
 #include <kiln/expr/matrix_stack.hpp>
 
 #ifndef KILN_COMPILED
-#include <kiln/device/cpu/argmax.hpp>
-#include <kiln/device/cpu/conv2d.hpp>
-#include <kiln/device/cpu/index.hpp>
-#include <kiln/device/cpu/map.hpp>
-#include <kiln/device/cpu/multiply.hpp>
-#include <kiln/device/cpu/pooling.hpp>
-#include <kiln/device/cpu/random.hpp>
-#include <kiln/device/cpu/reduce.hpp>
+#include <kiln/device/cpu/elements/argmax.hpp>
+#include <kiln/device/cpu/elements/index.hpp>
+#include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/images/conv2d.hpp>
+#include <kiln/device/cpu/images/pooling.hpp>
+#include <kiln/device/cpu/maps/map.hpp>
+#include <kiln/device/cpu/products/multiply.hpp>
+#include <kiln/device/cpu/rows/reduce.hpp>
 #ifdef KILN_INTERPRET
 #include <kiln/device/cpu/interpreter.hpp>
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// scaled_dot_product_attention. On the processor it never holds the matrix of scores (device/cpu/attention.hpp): beside
+// scaled_dot_product_attention. On the processor it never holds the matrix of scores (device/cpu/products/attention.hpp): beside
 // its operands and its result it keeps one number for each query. On other devices it is the products and the softmax
 // between them.
 #pragma once
@@ -24,7 +24,7 @@
 #include <kiln/tensor/views.hpp>
 
 #ifndef KILN_COMPILED
-#include <kiln/device/cpu/attention.hpp>
+#include <kiln/device/cpu/products/attention.hpp>
 
 namespace kiln::cpu::drivers {
 using cpu::attention;

@@ -32,10 +32,7 @@ struct batch_norm_options {
 /// `train(x, weight, bias, running_mean, running_var, options)` gives the result, joined to the graph, and updates the
 /// running statistics. Operands have been checked; weight and bias have values.
 template <class Device>
-struct batch_normalizer;
-
-template <>
-struct batch_normalizer<Cpu> {
+struct batch_normalizer {
   static constexpr bool has_library = false;
 };
 

@@ -27,10 +27,12 @@ struct conv2d_options {
 /// says whether a gradient is added to what is there. The storage is that of what is written: it tells the device,
 /// where there are several. T is a floating type.
 template <class Device>
-struct convolution;
+struct convolution {
+  static_assert(detail::never<Device>, "kiln: this device has no convolutions: use .to<Cpu>()");
+};
 
-template <>
-struct convolution<Cpu> {
+template <detail::OnHost Device>
+struct convolution<Device> {
   template <class T>
   static void forward(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y, const storage&) {
     cpu::drivers::conv2d(s, x, w, bias, y);

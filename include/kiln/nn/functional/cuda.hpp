@@ -8,12 +8,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <kiln/device/cuda/batch_norm.hpp>
-#include <kiln/device/cuda/convolution.hpp>
-#include <kiln/device/cuda/multiply_plan.hpp>
-#include <kiln/device/cuda/pool.hpp>
-#include <kiln/device/cuda/pooling.hpp>
-#include <kiln/device/cuda/registry.hpp>
+#include <kiln/device/cuda/compile/registry.hpp>
+#include <kiln/device/cuda/libraries/batch_norm.hpp>
+#include <kiln/device/cuda/libraries/convolution.hpp>
+#include <kiln/device/cuda/libraries/multiply_plan.hpp>
+#include <kiln/device/cuda/libraries/pooling.hpp>
+#include <kiln/device/cuda/run/pool.hpp>
 #include <kiln/nn/functional/batch_norm.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>

@@ -39,10 +39,12 @@ struct avg_pool2d_options {
 /// (planes, places); `add` says whether a gradient is added to what is there. The storage is that of what is written.
 /// T is a floating type.
 template <class Device>
-struct pooling;
+struct pooling {
+  static_assert(detail::never<Device>, "kiln: this device has no poolings: use .to<Cpu>()");
+};
 
-template <>
-struct pooling<Cpu> {
+template <detail::OnHost Device>
+struct pooling<Device> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage&) {
     cpu::drivers::max_pool(s, x, y);

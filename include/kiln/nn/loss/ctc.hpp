@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <kiln/device/cpu/threads.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 #include <kiln/nn/functional/window.hpp>
 #include <kiln/nn/loss/reduction.hpp>
 #include <kiln/tensor/creation.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A program on a machine without a driver, in a process of its own, as the driver is looked for once.
-#include <kiln/device/cuda/device.hpp>
-#include <kiln/device/cuda/nvrtc.hpp>
+#include <kiln/device/cuda/compile/nvrtc.hpp>
+#include <kiln/device/cuda/driver/device.hpp>
 
 #include <doctest/doctest.h>
 

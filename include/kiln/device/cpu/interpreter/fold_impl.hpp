@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The folds of reductions over strips: value for value in the order of a compiled kernel (device/cpu/kernel.hpp), so
-// that float sums agree to the last bit. That order depends on the lanes a program computes in, so these are templates
-// of their number too, but for integers and truth values: those fold to the same bits in any order.
+// The folds of reductions over strips: value for value in the order of a compiled kernel (kernel/kernel.hpp), so that
+// float sums agree to the last bit. That order depends on the lanes a program computes in, so these are templates of
+// their number too, but for integers and truth values: those fold to the same bits in any order.
 #pragma once
 
 #include <kiln/core/error.hpp>

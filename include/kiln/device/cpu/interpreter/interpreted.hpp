@@ -5,8 +5,8 @@
 #include <memory>
 
 #include <kiln/core/version.hpp>
-#include <kiln/device/cpu/compiled.hpp>
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/kernel/compiled.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 

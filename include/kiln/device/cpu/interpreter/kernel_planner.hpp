@@ -9,7 +9,7 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/device/cpu/interpreter/plan.hpp>
-#include <kiln/device/cpu/kernel_layout.hpp>
+#include <kiln/device/cpu/kernel/kernel_layout.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 namespace interpreter::detail {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include <kiln/device/cpu/interpreter/plan.hpp>
+#include <kiln/device/cpu/maps/strips.hpp>
 #include <kiln/device/cpu/simd/stream.hpp>
-#include <kiln/device/cpu/strips.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 namespace interpreter {

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include <kiln/core/version.hpp>
-#include <kiln/device/cpu/program.hpp>
+#include <kiln/device/cpu/kernel/program.hpp>
 #include <kiln/device/cpu/simd/width.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

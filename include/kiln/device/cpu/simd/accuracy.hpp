@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 

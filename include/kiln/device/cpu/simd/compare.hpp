@@ -2,7 +2,7 @@
 // Comparisons of lanes, which give masks, and the use of masks: where, any, all.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -3,7 +3,7 @@
 // polynomial of its own short interval. About half the instructions of the general form in error_function.hpp.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 

@@ -4,7 +4,7 @@
 // The coefficients are our own, by the Remez algorithm.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/erf_table.hpp>
 #include <kiln/device/cpu/simd/exp.hpp>
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -3,7 +3,7 @@
 // from one element width to another, which masks and conversions share.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/lanes.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

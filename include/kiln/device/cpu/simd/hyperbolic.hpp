@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/exp.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 
 #if defined(__SSE2__)
 

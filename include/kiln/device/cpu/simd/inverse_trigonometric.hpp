@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/width.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include <kiln/core/half.hpp>
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 
 #if defined(__SSE2__)

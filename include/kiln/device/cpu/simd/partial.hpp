@@ -3,7 +3,7 @@
 // AVX-512 one masked move; elsewhere through a buffer, as a later full load of it costs less than a branch per element.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/gamma.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

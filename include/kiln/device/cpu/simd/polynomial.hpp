@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 #include <kiln/device/cpu/simd/shift.hpp>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/convert.hpp>
 #include <kiln/device/cpu/simd/error_function.hpp>
 #include <kiln/device/cpu/simd/log.hpp>

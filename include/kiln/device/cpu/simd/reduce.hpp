@@ -2,7 +2,7 @@
 // Horizontal reductions: one value from all lanes, by halves.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include <kiln/core/error.hpp>
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 

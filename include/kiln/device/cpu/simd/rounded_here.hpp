@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/lanes.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 #include <kiln/device/cpu/simd/hardware.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/compare.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

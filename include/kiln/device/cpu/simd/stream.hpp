@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/convert.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 

@@ -2,7 +2,7 @@
 // The width of the vector registers that the program is compiled for.
 #pragma once
 
-#include <kiln/device/cpu/isa.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
+// The same on a GPU.
+#include <kiln/cuda.hpp>
+
+#include "train.hpp"
+
+void char_lstm::run_on_cuda(const support::options& with) {
+  run<kiln::Cuda>(with);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// What every training program of the examples can be told on its command line. A bad value ends the program with one
+// sentence and exit code 2 before any work. Read in options.cpp, because the library that does it costs more to compile
+// than the rest of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+namespace support {
+
+struct options {
+  std::string data = {};  ///< where the data is; empty if it was not said
+  std::int64_t epochs = 5;
+  std::int64_t batch = 64;
+  double learning_rate = 0.1;
+  std::uint64_t seed = 1;
+  std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  std::string picture = "learning_curve.png";  ///< empty: no picture
+  std::string save = {}, resume = {};                    ///< files; empty: none
+  std::string device = "cpu";                  ///< or "cuda"
+};
+
+/// What a program says of itself.
+struct description {
+  std::string program;            ///< "mnist_mlp"
+  std::string about;              ///< the first line of --help
+  std::string data_is;            ///< "directory with MNIST's IDX files, ..."
+  std::string data_type = "DIR";  ///< or "FILE"
+  std::string batch_is = "digits per step";
+  bool data_needed = false;  ///< else "..., or leave --data out to " + `otherwise`
+  std::string otherwise = "draw digits";
+};
+
+/// An option of one program alone.
+struct number_option {
+  std::string name;  ///< "--momentum"
+  std::string is;
+  std::variant<std::int64_t*, double*> to;
+  double low, high;
+  std::string must_be;  ///< "a number from 0 to below 1"
+};
+
+/// Reads the command line into `to`. Returns nothing if the program may go on, else the exit code: 0 after --help, 2
+/// after a sentence on `errors`.
+std::optional<int> read_options(int argc, const char* const* argv, const description& program, options& to,
+                                const std::vector<number_option>& more = {}, std::ostream& out = std::cout,
+                                std::ostream& errors = std::cerr);
+
+}  // namespace support

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// Elements of a half type as floats for the time of a call, and floats rounded to where the result belongs. For types
+// that are computed in themselves both are the memory itself.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <kiln/core/dtype.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/simd/all.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA {
+
+/// n elements to read as compute_t<T>; null stays null.
+template <class T>
+class compute_copy {
+  using C = compute_t<T>;
+  static constexpr bool same = std::is_same_v<T, C>;
+
+ public:
+  compute_copy(const T* from, std::int64_t n) : from_(from), room_(same || !from ? 0 : n) {
+    if constexpr (!same)
+      if (from)
+        parallel_for(n, 32768, [from, to = room_.data()](std::int64_t i, std::int64_t end) {
+          constexpr int N = vector_bytes / static_cast<int>(sizeof(C));
+          for (; i + N <= end; i += N) store(to + i, load<N>(from + i));
+          for (; i < end; ++i) to[i] = static_cast<C>(from[i]);
+        });
+  }
+  const C* data() const {
+    if constexpr (same)
+      return from_;
+    else
+      return from_ ? room_.data() : nullptr;
+  }
+
+ private:
+  const T* from_;
+  detail::gemm_scratch<C> room_;
+};
+
+/// n elements to write as compute_t<T>, which finish() rounds to T once, added to what is there if asked.
+template <class T>
+class compute_result {
+  using C = compute_t<T>;
+  static constexpr bool same = std::is_same_v<T, C>;
+
+ public:
+  compute_result(T* to, std::int64_t n, bool add) : to_(to), n_(n), add_(add), room_(same ? 0 : n) {}
+  C* data() const {
+    if constexpr (same)
+      return to_;
+    else
+      return room_.data();
+  }
+  /// Whether the one who writes to data() has to add.
+  bool add() const { return same && add_; }
+  void finish() const {
+    if constexpr (!same)
+      parallel_for(n_, 32768, [to = to_, from = room_.data(), add = add_](std::int64_t i, std::int64_t end) {
+        constexpr int N = vector_bytes / static_cast<int>(sizeof(C));
+        for (; i + N <= end; i += N) {
+          const auto value = load<N>(static_cast<const C*>(from + i));
+          store(to + i, add ? value + load<N>(static_cast<const T*>(to + i)) : value);
+        }
+        for (; i < end; ++i) to[i] = static_cast<T>(add ? from[i] + static_cast<C>(to[i]) : from[i]);
+      });
+  }
+
+ private:
+  T* to_;
+  std::int64_t n_;
+  bool add_;
+  detail::gemm_scratch<C> room_;
+};
+
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

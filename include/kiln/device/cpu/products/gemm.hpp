@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// Matrix products over raw pointers with any strides: gemm, and batched_gemm over a stack of matrices.
+// Both call an epilogue on each block of the result while it is still in cache.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include <kiln/core/error.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/blas.hpp>
+#include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/products/gemm_row.hpp>
+#include <kiln/device/cpu/products/gemm_small.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA {
+
+/// Elements of a matrix: (i, j) stands at data[i * row_stride + j * column_stride].
+template <class T>
+struct matrix_ref {
+  T* data;
+  std::int64_t row_stride, column_stride;
+};
+
+/// The epilogue that does nothing and costs nothing.
+struct no_epilogue {};
+
+namespace detail {
+
+template <class Epilogue>
+gemm_done erase_epilogue(Epilogue& epilogue) {
+  if constexpr (std::is_same_v<std::remove_const_t<Epilogue>, no_epilogue>) {
+    return {};
+  } else {
+    return {[](void* object, std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) {
+              (*static_cast<Epilogue*>(object))(row, row_end, col, col_end);
+            },
+            const_cast<std::remove_const_t<Epilogue>*>(std::addressof(epilogue))};
+  }
+}
+
+template <class S>
+void run_gemm(const gemm_problem<S>& p) {
+  if (p.m < 0 || p.n < 0 || p.k < 0) {
+    throw shape_error(message("gemm: sizes ", p.m, " x ", p.k, " x ", p.n, " with a negative one; use 0 or more"));
+  }
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0 || gemm_is_small(p)) return gemm_small(p);
+  if constexpr (std::is_signed_v<S> && std::is_integral_v<S> && sizeof(S) >= 4) {
+    // Unsigned elements may alias signed ones, and wrap around by definition.
+    using U = std::make_unsigned_t<S>;
+    return run_gemm<U>({p.m, p.n, p.k, reinterpret_cast<const U*>(p.a), p.a_row, p.a_col,
+                        reinterpret_cast<const U*>(p.b), p.b_row, p.b_col, reinterpret_cast<U*>(p.c), p.c_row, p.c_col,
+                        p.add, p.done, p.swapped});
+  } else if constexpr (std::same_as<S, gemm_compute<S>>) {
+    if (gemm_by_blas(p)) return;
+    if (gemm_is_few_rows(p)) return gemm_few_rows(p);
+    if (const auto other = p.transposed(); gemm_is_few_rows(other)) return gemm_few_rows(other);
+  }
+  gemm_blocks<S>(p).run();
+}
+
+}  // namespace detail
+
+/// C = A B, or C += A B if `accumulate`, with A of m x k, B of k x n and C of m x n, whose rows stand `ldc` >= n
+/// elements apart and which overlaps neither operand. Any strides will do; the fastest are those with a 1 in them.
+/// half and bfloat16 are computed in float and rounded once, integers wrap around.
+/// `epilogue(row_begin, row_end, col_begin, col_end)` is called once for each block of C, when it is final, on the
+/// thread that computed it. Throws shape_error for negative sizes, memory_error if there is no room to pack operands.
+template <class T, class Epilogue = const no_epilogue>
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_ref<const T> a, matrix_ref<const T> b, T* c,
+          std::int64_t ldc, bool accumulate = false, Epilogue&& epilogue = {}) {
+  detail::run_gemm<T>({m, n, k, a.data, a.row_stride, a.column_stride, b.data, b.row_stride, b.column_stride, c, ldc, 1,
+                       accumulate, detail::erase_epilogue(epilogue)});
+}
+
+/// `batch` products, one after the other in memory: matrix number i of an operand starts `*_batch` * i elements on,
+/// where 0 uses the same one each time. Matrices of C must not overlap. Otherwise as gemm, with the number of the
+/// matrix in front: epilogue(i, row_begin, row_end, col_begin, col_end).
+template <class T, class Epilogue = const no_epilogue>
+void batched_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_ref<const T> a,
+                  std::int64_t a_batch, matrix_ref<const T> b, std::int64_t b_batch, T* c, std::int64_t ldc,
+                  std::int64_t c_batch, bool accumulate = false, Epilogue&& epilogue = {}) {
+  constexpr bool plain = std::is_same_v<std::remove_cvref_t<Epilogue>, no_epilogue>;
+  if (batch < 0) throw shape_error(message("batched_gemm: ", batch, " matrices; use 0 or more"));
+  if (batch > 1 && b_batch == 0 && a_batch == m * a.row_stride && c_batch == m * ldc) {
+    // All rows of all matrices meet the same B: one product.
+    if constexpr (plain) return gemm(batch * m, n, k, a, b, c, ldc, accumulate);
+    const auto split = [&](std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) {
+      while (row < row_end) {
+        const std::int64_t i = row / m, stop = std::min(row_end, (i + 1) * m);
+        if constexpr (!plain) epilogue(i, row - i * m, stop - i * m, col, col_end);
+        row = stop;
+      }
+    };
+    return gemm(batch * m, n, k, a, b, c, ldc, accumulate, split);
+  }
+  // Whole products go round among the threads if there are enough of them, else each is shared.
+  const std::int64_t work = std::max<std::int64_t>(m * n * k, 1);
+  const bool whole = batch >= 2 * num_threads() || work < (std::int64_t{1} << 17);
+  parallel_for(batch, whole ? 1 + (std::int64_t{1} << 17) / work : batch, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const matrix_ref<const T> ai{a.data + i * a_batch, a.row_stride, a.column_stride};
+      const matrix_ref<const T> bi{b.data + i * b_batch, b.row_stride, b.column_stride};
+      if constexpr (plain) {
+        gemm(m, n, k, ai, bi, c + i * c_batch, ldc, accumulate);
+      } else {
+        gemm(m, n, k, ai, bi, c + i * c_batch, ldc, accumulate,
+             [&](std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) {
+               epilogue(i, row, row_end, col, col_end);
+             });
+      }
+    }
+  });
+}
+
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// The vectors that a matrix product is made of: their width, how many rows and vectors a tile has, moves between them
+// and memory with half types converted, and the transposition of a square of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/unroll.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
+
+// 32 registers hold a tile of 12 x 2 vectors with its operands, 16 registers one of 6 x 2.
+#if defined(__AVX512F__)
+inline constexpr int gemm_row_step = 4;
+#elif defined(__AVX__)
+inline constexpr int gemm_row_step = 2;
+#elif defined(__aarch64__)
+inline constexpr int gemm_row_step = 4;
+#else
+inline constexpr int gemm_row_step = 2;
+#endif
+inline constexpr int gemm_rows = 3 * gemm_row_step;  // tiles at the edge have a third or two thirds of that
+inline constexpr int gemm_vector_bytes = vector_bytes;
+
+template <class T>
+struct gemm_vector {
+  typedef T type __attribute__((vector_size(gemm_vector_bytes)));
+  static constexpr int lanes = gemm_vector_bytes / static_cast<int>(sizeof(T));
+};
+template <class T>
+inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
+
+/// Whether elements of S can be read as vectors of T: as they are, or as half types that the processor converts.
+template <class T, class S>
+inline constexpr bool gemm_reads = std::is_same_v<T, S> ||
+                                   (std::is_same_v<T, float> && sizeof(S) == 2 && std::is_same_v<compute_type<S>, T>);
+
+template <class V, class S>
+[[gnu::always_inline]] inline V load_vector(const S* from) {
+  V out;
+  if constexpr (sizeof(S) == sizeof(out[0]))
+    std::memcpy(&out, from, sizeof(V));
+  else
+    out = load<static_cast<int>(sizeof(V) / sizeof(out[0]))>(from).v;
+  return out;
+}
+template <class V, class S>
+[[gnu::always_inline]] inline void store_vector(S* to, V value) {
+  if constexpr (sizeof(S) == sizeof(value[0])) {
+    std::memcpy(to, &value, sizeof(V));
+  } else {
+    using T = std::remove_cvref_t<decltype(value[0])>;
+    store(to, lanes<T, static_cast<int>(sizeof(V) / sizeof(T))>(value));
+  }
+}
+
+// Swaps the off-diagonal blocks of size D of two rows of a matrix of vectors; all D together transpose it.
+template <int D, class V, int... E>
+[[gnu::always_inline]] inline void swap_blocks(V& upper, V& lower, std::integer_sequence<int, E...>) {
+  constexpr int lanes = sizeof...(E);
+  const V first = __builtin_shufflevector(upper, lower, ((E & D) != 0 ? lanes + E - D : E)...);
+  lower = __builtin_shufflevector(upper, lower, ((E & D) != 0 ? lanes + E : E + D)...);
+  upper = first;
+}
+template <int D, class V, std::size_t Lanes>
+[[gnu::always_inline]] inline void transpose_blocks(V (&rows)[Lanes]) {
+  constexpr int lanes = static_cast<int>(Lanes);
+  unroll<lanes>([&](int i) __attribute__((always_inline)) {
+    if ((i & D) == 0) swap_blocks<D>(rows[i], rows[i + D], std::make_integer_sequence<int, lanes>{});
+  });
+  if constexpr (2 * D < lanes) transpose_blocks<2 * D>(rows);
+}
+
+// to[j * to_stride + i] = from[i * from_stride + j] for a square of vectors; rows from `valid` on are zero.
+template <class T, class S>
+[[gnu::noinline]] void transpose_square(const S* from, std::int64_t from_stride, int valid, T* to,
+                                        std::int64_t to_stride) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  V rows[std::size_t{lanes}];
+  unroll<lanes>([&](int i) __attribute__((always_inline)) {
+    rows[i] = i < valid ? load_vector<V>(from + i * from_stride) : V{};
+  });
+  transpose_blocks<1>(rows);
+  unroll<lanes>([&](int i) __attribute__((always_inline)) { store_vector(to + i * to_stride, rows[i]); });
+}
+
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

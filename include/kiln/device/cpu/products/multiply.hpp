@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Products of stacks of matrices: strides and batches turned into calls of gemm.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/gemm.hpp>
+#include <kiln/expr/matrix_stack.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA {
+
+using kiln::detail::block_function;
+using kiln::detail::matrix_stack;
+
+/// Products of two stacks of matrices, whose batches broadcast, into or onto a contiguous stack of results. Results
+/// that were broadcast along a batch axis (stride 0 in `out`) are added up.
+template <class T>
+void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data, const matrix_stack& out,
+              T* out_data, bool accumulate, block_function then = {}) {
+  const std::int64_t m = a.rows, n = b.columns, k = a.columns;
+  // Any number of matrices may hold nothing.
+  if (m == 0 || n == 0) return;
+  if (k == 0 && !then.call) {
+    if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+    return;
+  }
+  const matrix_ref<const T> left{a_data, a.row_stride, a.column_stride}, right{b_data, b.row_stride, b.column_stride};
+  auto one = [&](std::int64_t batch, std::int64_t oa, std::int64_t ob, std::int64_t oo, bool add) {
+    const matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
+        r{b_data + ob, b.row_stride, b.column_stride};
+    if (!then.call) return gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add);
+    auto epilogue = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+      then.call(then.object, batch, r0, r1, c0, c1);
+    };
+    gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add, epilogue);
+  };
+  if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return one(0, 0, 0, 0, accumulate);
+  // Batches with one stride each go to gemm together; others, and sums over batches, one after the other.
+  const dims batch = joint_batch(a, b, out);
+  const dims sa = broadcast_strides(a.batch, a.batch_strides, batch),
+             sb = broadcast_strides(b.batch, b.batch_strides, batch),
+             so = broadcast_strides(out.batch, out.batch_strides, batch);
+  const std::int64_t batches = count(batch);
+  auto uniform = [&](const dims& s) {
+    for (int i = 0; i + 1 < batch.rank(); ++i)
+      if (s[i] != s[i + 1] * batch[i + 1]) return false;
+    return true;
+  };
+  bool summed = false;
+  for (int i = 0; i < batch.rank(); ++i) summed |= so[i] == 0 && batch[i] != 1;
+  if (!summed && uniform(sa) && uniform(sb) && uniform(so)) {
+    if (!then.call)
+      return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
+                             accumulate);
+    auto epilogue = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+      then.call(then.object, i, r0, r1, c0, c1);
+    };
+    return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
+                           accumulate, epilogue);
+  }
+  if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+  for (std::int64_t i = 0; i < batches; ++i) {
+    std::int64_t oa = 0, ob = 0, oo = 0, rest = i;
+    for (int d = batch.rank() - 1; d >= 0; --d) {
+      const std::int64_t at = rest % batch[d];
+      rest /= batch[d];
+      oa += at * sa[d];
+      ob += at * sb[d];
+      oo += at * so[d];
+    }
+    one(i, oa, ob, oo, accumulate || summed);
+  }
+}
+
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

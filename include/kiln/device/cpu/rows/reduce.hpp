@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// Chooses how a row program runs: rows on threads, long rows cut into strips, or (reductions over a slow axis) strips
+// folded onto each other, which reads memory in its order. The entry is `run_rows`.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/rows/row_strips.hpp>
+#include <kiln/device/cpu/rows/vertical.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA {
+
+namespace detail {
+
+/// Rows without elements: every reduction is its identity, if it has one.
+inline void reduce_nothing(task& job, std::int64_t rows) {
+  const compiled& program = *job.program;
+  for (int r = 0; r < program.reductions; ++r)
+    if (!program.reduced[r].has_identity)
+      throw value_error(message(program.reduced[r].name, ": no elements along the reduced axes of a tensor of shape ",
+                                job.domain, ", and the ", program.reduced[r].name,
+                                " of nothing is not defined: check for empty tensors first"));
+  std::array<std::array<std::uint64_t, 1>, max_slots> values;
+  std::array<const void*, max_slots> finished;
+  for (int r = 0; r < program.reductions; ++r)
+    visit_dtype(program.reduced[r].type, [&]<class T>(std::type_identity<T>) {
+      const auto value = from_bits<compute_t<T>>(program.reduced[r].identity);
+      std::memcpy(values[static_cast<std::size_t>(r)].data(), &value, sizeof(value));
+      finished[static_cast<std::size_t>(r)] = values[static_cast<std::size_t>(r)].data();
+    });
+  rows_last(job);
+  const int outer = job.domain.rank() - row_axes(job);
+  for (std::int64_t row = 0; row < rows; ++row) row_runner::finish_rows(job, outer, finished.data(), row, 1);
+}
+
+/// Whether rows are cut into strips: long ones, and those in pieces that are not worth copying together.
+inline bool in_strips(const task& job, std::int64_t length) {
+  constexpr std::int64_t long_pieces = 8192, longest_turned = 65536;
+  const int outer = job.domain.rank() - row_axes(job);
+  bool lies = row_axes(job) == 1, turned = false;
+  for (int k = 0; k < job.program->slots; ++k) {
+    if (!job.in[k].data || job.program->draws_of(k)) continue;
+    const dims& s = job.in[k].strides;
+    lies &= s.back() == 1 || s.back() == 0;
+    turned |= row_runner::turns(job, k, outer);
+  }
+  if (lies) return length * job.program->cost >= 2 * work_per_thread;
+  return length > (turned ? longest_turned : long_pieces);
+}
+
+}  // namespace detail
+
+/// Runs a row program. Throws value_error if a reduction without an identity (max, min) has nothing to reduce.
+inline void run_rows(task& job) {
+  const compiled& program = *job.program;
+  const std::int64_t total = count(job.domain);
+  result_sums sums(job);
+  if (total == 0) {
+    if (program.row_root) {  // a value per row: so many of them there can be
+      dims kept;
+      for (int i = 0; i < job.domain.rank(); ++i)
+        if (!(job.reduced_axes >> i & 1)) kept.push_back(job.domain[i]);
+      if (const std::int64_t rows = count(kept); rows > 0) detail::reduce_nothing(job, rows);
+    }
+    return sums.deliver();
+  }
+  detail::rows_last(job);
+  drop_single_axes(job);
+  order_by_largest(job);
+  collapse(job);
+  if (detail::row_axes(job) == 0) {
+    detail::insert_axis(job);
+    job.reduced_axes |= 1u << (job.domain.rank() - 1);
+  }
+  if (detail::vertical_runner::suits(job)) return detail::run_vertical(job);
+  const int outer = job.domain.rank() - detail::row_axes(job);
+  std::int64_t length = 1;
+  for (int i = outer; i < job.domain.rank(); ++i) length *= job.domain[i];
+  const std::int64_t rows = total / length;
+  if (sums.any())
+    return sum_parts(sums, {.domain = job.domain, .split = outer, .step = length}, [&](part_sums& part) {
+      detail::row_runner(job, &part, length).rows(part.where().outer, part.where().outer_end);
+    });
+  if (detail::in_strips(job, length)) return detail::run_row_strips(job, rows);
+  parallel_for(
+      rows, std::max<std::int64_t>(work_per_thread / (length * program.cost), 1),
+      [&](std::int64_t begin, std::int64_t end) { detail::row_runner(job, nullptr, length).rows(begin, end); });
+}
+
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+// The primary context of each GPU, which all libraries of a process share, so that pointers and streams pass freely
+// between kiln, CUDA's runtime and others.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
+#include <kiln/device/cuda/driver/device.hpp>
+#include <kiln/device/cuda/driver/driver.hpp>
+
+namespace kiln::cuda {
+
+/// The primary context of a device. Retained at the first call and then until the process ends, since static tensors
+/// may be freed late. Throws device_error if there is no such device.
+context_handle context_of(Cuda device);
+
+/// Makes a device the one that the driver's calls of this thread mean, until the end of the scope.
+class device_scope {
+ public:
+  explicit device_scope(Cuda device) : api_(driver()) {
+    const context_handle wanted = context_of(device);
+    check(api_.context_get_current(&before_), "cuCtxGetCurrent");
+    changed_ = before_ != wanted;
+    if (changed_) check(api_.context_set_current(wanted), "cuCtxSetCurrent");
+  }
+  device_scope(const device_scope&) = delete;
+  device_scope& operator=(const device_scope&) = delete;
+  ~device_scope() {
+    if (changed_) api_.context_set_current(before_);
+  }
+
+ private:
+  const driver_functions& api_;
+  context_handle before_ = nullptr;
+  bool changed_ = false;
+};
+
+/// Lets copies from one device to another go straight, where the machine can; else they go through the host. Once is
+/// enough, more does no harm.
+void connect(Cuda from, Cuda to);
+
+/// Waits for all work of a device. Throws device_error if some of it failed.
+void synchronize(Cuda device);
+
+}  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/driver/context_impl.hpp>
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of library.hpp.
+#pragma once
+
+#include <kiln/core/environment.hpp>
+#include <kiln/device/cuda/driver/library.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+KILN_INLINE std::string environment(const char* variable) {
+  const char* value = kiln::detail::environment(variable);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+KILN_INLINE std::vector<std::string> matches(const std::string& pattern) {
+  std::vector<std::string> found;
+  ::glob_t result{};
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &result) == 0) {
+    for (std::size_t i = 0; i < result.gl_pathc; ++i) found.emplace_back(result.gl_pathv[i]);
+  }
+  ::globfree(&result);
+  std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+KILN_INLINE std::vector<std::string> folders_of(const library_description& wanted) {
+  std::vector<std::string> folders;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"}) {
+    const std::string root = environment(variable);
+    if (!root.empty()) folders.insert(folders.end(), {root + "/lib64", root + "/lib"});
+  }
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const std::string root = environment(variable);
+    if (root.empty()) continue;
+    folders.push_back(root + "/lib");
+    for (const char* inside : wanted.wheel_folders) folders.push_back(root + "/lib/python3*/site-packages/" + inside);
+  }
+  folders.insert(folders.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda-1*/lib64", "/usr/lib/wsl/lib"});
+  const std::string home = environment("HOME");
+  for (const char* inside : wanted.wheel_folders) {
+    if (!home.empty()) folders.push_back(home + "/.local/lib/python3*/site-packages/" + inside);
+    folders.push_back("/usr/local/lib/python3*/dist-packages/" + std::string(inside));
+  }
+  return folders;
+}
+
+KILN_INLINE std::string path_of(void* handle, const std::string& name) {
+  const ::link_map* loaded = nullptr;
+  return ::dlinfo(handle, RTLD_DI_LINKMAP, &loaded) == 0 && loaded->l_name[0] != 0 ? loaded->l_name : name;
+}
+
+KILN_INLINE std::string reason_of_failure() {
+  const char* words = ::dlerror();
+  return words == nullptr ? "no reason given" : words;
+}
+
+}  // namespace detail
+
+}  // namespace kiln::cuda
+
+namespace kiln::cuda {
+
+KILN_INLINE library open_library(const library_description& wanted) {
+  const std::string named = detail::environment(wanted.variable);
+  if (!named.empty()) {
+    if (void* handle = ::dlopen(named.c_str(), RTLD_NOW | RTLD_LOCAL)) return library(handle, named, wanted.name);
+    throw device_error(message(wanted.name, ": ", wanted.variable, " names ", named, ", which cannot be opened (",
+                               detail::reason_of_failure(), "); correct the variable or remove it"));
+  }
+  for (const char* file : wanted.files) {
+    if (void* handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL))
+      return library(handle, detail::path_of(handle, file), wanted.name);
+  }
+  std::string broken;  // a file that is there but cannot be opened explains more than all that are not there
+  const std::vector<std::string> folders = detail::folders_of(wanted);
+  for (const char* file : wanted.files) {
+    for (const std::string& folder : folders) {
+      for (const std::string& path : detail::matches(folder + "/" + file)) {
+        if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library(handle, path, wanted.name);
+        if (broken.empty()) broken = path + " cannot be opened (" + detail::reason_of_failure() + "); ";
+      }
+    }
+  }
+  std::string files, places;
+  for (const char* file : wanted.files) files += (files.empty() ? "" : ", ") + std::string(file);
+  for (const std::string& folder : folders) places += ", " + folder;
+  throw device_error(message(wanted.name, " not found: ", broken, "looked for ", files,
+                             " by name (LD_LIBRARY_PATH and the system's folders)", places, "; ", wanted.install,
+                             ", or set ", wanted.variable, " to the file"));
+}
+
+}  // namespace kiln::cuda

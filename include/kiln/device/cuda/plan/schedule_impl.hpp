@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of schedule.hpp.
+#pragma once
+
+#include <kiln/device/cuda/plan/schedule.hpp>
+
+namespace kiln::cuda {
+
+KILN_INLINE std::vector<launch> schedule(const task& job, const device_shape& device, const scratch_memory& memory) {
+  detail::scheduler plan(device, memory);
+  plan.add(job);
+  return std::move(plan.launches);
+}
+
+}  // namespace kiln::cuda

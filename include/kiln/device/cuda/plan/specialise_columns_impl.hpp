@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of specialise_columns.hpp.
+#pragma once
+
+#include <kiln/device/cuda/plan/specialise_columns.hpp>
+
+namespace kiln::cuda {
+
+KILN_INLINE bool columns_suit(const task& job) {
+  const int rank = job.domain.rank();
+  if (!job.row_root || rank < 2 || job.reduced_axes != 1u << (rank - 1)) return false;
+  bool along = false;
+  for (const leaf_view& x : job.leaves) {
+    if (!x.used) continue;
+    if (x.strides[rank - 1] == 1 && job.domain[rank - 1] > 1) return false;
+    along |= x.strides[rank - 2] == 1;
+  }
+  if (!along) return false;
+  std::vector<std::int16_t> phases(static_cast<std::size_t>(job.tape.size));
+  for (int i = 0; i < job.tape.size; ++i) {
+    phases[static_cast<std::size_t>(i)] =
+        static_cast<std::int16_t>(phase_of(job.tape[i], phases.data(), op_rules_table));
+    if (phases[static_cast<std::size_t>(i)] > 1) return false;
+  }
+  return true;
+}
+
+KILN_INLINE plan plan_columns(task& job) {
+  const int rank = job.domain.rank();
+  detail::swap_axes(job, rank - 2, rank - 1);
+  plan p{.shape = kernel_shape::columns, .rank = rank, .row_axes = 1};
+  p.row_root = true;
+  p.cut = job.part > 0;
+  p.wide = detail::needs_wide(job);
+  p.apart = detail::all_apart(job);
+  detail::find_same_leaves(job, p);
+  p.step = detail::step_of(job, 4);
+  detail::plan_operands(job, p);
+  for (operand_plan& y : p.results)  // the results of every part have to be aligned
+    if (y.how == access::vectors && job.part_stride % p.step != 0) y.how = access::each;
+  return p;
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of task.hpp.
+#pragma once
+
+#include <kiln/device/cuda/plan/task.hpp>
+
+namespace kiln::cuda {
+
+KILN_INLINE task task_for(const tape_view& tape, const dims& domain) {
+  task job{.tape = tape, .domain = domain};
+  for (int i = 0; i < tape.size; ++i) {
+    if (tape[i].code != opcode::leaf) continue;
+    const std::size_t slot = static_cast<std::size_t>(tape[i].slot);
+    if (job.leaves.size() <= slot) job.leaves.resize(slot + 1, {.used = false});
+    job.leaves[slot] = {.strides = dims::filled(domain.rank(), 0), .type = tape[i].type, .kind = kind_of(tape[i])};
+  }
+  for (int r = 0; r < tape.result_count; ++r)
+    job.results.push_back({.strides = dims::filled(domain.rank(), 0),
+                           .type = tape.results[r] < 0 ? dtype::float32 : tape[tape.results[r]].type});
+  return job;
+}
+
+}  // namespace kiln::cuda
+
+namespace kiln::cuda {
+
+namespace detail {
+
+KILN_INLINE bool reduces(const tape_view& t, int i) {
+  const found_rules op = op_rules_table.find(t[i].code);
+  return op && op->reduces;
+}
+
+KILN_INLINE tape_view view_of(const program& p) {
+  return {&p[0], p.size(), p.results, p.result_count};
+}
+
+KILN_INLINE void erase_axis(task& job, int axis) {
+  each_operand(job, [&](dims& strides) { strides.erase(axis); });
+  job.domain.erase(axis);
+  const std::uint32_t below = (1u << axis) - 1;
+  job.reduced_axes = (job.reduced_axes & below) | ((job.reduced_axes >> 1) & ~below);
+}
+
+KILN_INLINE void swap_axes(task& job, int i, int j) {
+  auto swap = [&](dims& d) { std::swap(d[i], d[j]); };
+  each_operand(job, swap);
+  swap(job.domain);
+  const std::uint32_t a = job.reduced_axes >> i & 1, b = job.reduced_axes >> j & 1;
+  job.reduced_axes = (job.reduced_axes & ~(1u << i) & ~(1u << j)) | (a << j) | (b << i);
+}
+
+}  // namespace detail
+
+}  // namespace kiln::cuda
+
+namespace kiln::cuda {
+
+KILN_INLINE void order_axes(task& job) {
+  const result_view* const first = detail::first_wanted(job);
+  auto before = [&](int i, int j) {  // whether axis j, which stands behind i, has to come first
+    const bool a = job.reduced_axes >> i & 1, b = job.reduced_axes >> j & 1;
+    if (a != b) return a;
+    if (!first || a) return false;
+    const std::int64_t s = std::abs(first->strides[i]), t = std::abs(first->strides[j]);
+    return s != 0 && t > s;
+  };
+  for (int i = 1; i < job.domain.rank(); ++i)
+    for (int j = i; j > 0 && before(j - 1, j); --j) detail::swap_axes(job, j - 1, j);
+}
+
+KILN_INLINE void collapse(task& job) {
+  for (int i = job.domain.rank() - 1; i >= 0; --i)
+    if (job.domain[i] == 1) detail::erase_axis(job, i);
+  for (int i = job.domain.rank() - 2; i >= 0; --i) {
+    if ((job.reduced_axes >> i & 1) != (job.reduced_axes >> (i + 1) & 1)) continue;
+    const std::int64_t size = job.domain[i + 1];
+    bool joined = true;
+    detail::each_operand(job, [&](const dims& s) { joined &= s[i] == s[i + 1] * size; });
+    if (!joined) continue;
+    detail::each_operand(job, [&](dims& s) { s[i] = s[i + 1]; });
+    job.domain[i] *= size;
+    const std::uint32_t of_row = job.reduced_axes >> i & 1;
+    detail::erase_axis(job, i + 1);
+    job.reduced_axes = (job.reduced_axes & ~(1u << i)) | (of_row << i);
+  }
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of print_map.hpp.
+#pragma once
+
+#include <kiln/device/cuda/print/print_map.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+KILN_INLINE std::vector<bool> fixed_values(const tape_view& t, const plan& p) {
+  std::vector<bool> fixed(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i) {
+    const instruction& now = t[i];
+    auto is = [&](std::int16_t k) { return k < 0 || fixed[static_cast<std::size_t>(k)]; };
+    fixed[static_cast<std::size_t>(i)] = now.code == opcode::leaf
+                                             ? p.leaves[static_cast<std::size_t>(now.slot)].how == access::one
+                                             : is(now.a) && is(now.b) && is(now.c);
+  }
+  return fixed;
+}
+
+KILN_INLINE std::vector<bool> moving_values(const tape_view& t, const walk& at) {
+  std::vector<bool> moving(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i) {
+    auto is = [&](std::int16_t k) { return k >= 0 && moving[static_cast<std::size_t>(k)]; };
+    moving[static_cast<std::size_t>(i)] =
+        t[i].code == opcode::leaf ? at.moves_along(t[i].slot) : is(t[i].a) || is(t[i].b) || is(t[i].c);
+  }
+  return moving;
+}
+
+KILN_INLINE bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i) {
+  if (t[i].b < 0 || !is_address(t[t[i].b]) || moving[static_cast<std::size_t>(t[i].a)]) return false;
+  const access how = p.leaves[static_cast<std::size_t>(t[t[i].b].slot)].how;
+  return how == access::vectors || how == access::each;
+}
+
+}  // namespace detail
+
+}  // namespace kiln::cuda
+
+namespace kiln::cuda {
+
+KILN_INLINE source print_map(const task& job, const plan& p) {
+  using namespace detail;
+  program merged;
+  merge_leaves(job, p, merged);
+  const tape_view t = detail::view_of(merged);
+  source out;
+  statements values(t);
+  walk at(job, p, t, values);
+  const std::vector<bool> fixed = fixed_values(t, p);
+  auto is_fixed = [&](int i) { return fixed[static_cast<std::size_t>(i)]; };
+
+  lines body;
+  lines before, of_step, inside;
+  for (int i = 0; i < t.size; ++i)
+    if (is_fixed(i) && values.at(i).empty()) {
+      if (t[i].code == opcode::leaf)
+        values.define(before, i, is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
+      else
+        values.define(before, i);
+    }
+  const std::vector<bool> moving = moving_values(t, at);
+  for (int i = 0; i < t.size; ++i) {
+    if (is_fixed(i)) continue;
+    lines& to = moving[static_cast<std::size_t>(i)] ? inside : of_step;
+    if (t[i].code == opcode::leaf) {
+      values.define(to, i, at.element(i));
+    } else if (takes_neighbours(t, p, moving, i)) {
+      of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
+                  at.address(t[t[i].b].slot, ""), ", some);");
+      values.define(inside, i, message("value_of(v", i, "_at[k])"));
+    } else {
+      values.define(to, i);
+    }
+  }
+  at.put_results(inside);
+
+  signature s(p, out);
+  at.parameters(s);
+  if (values.faults()) s.fault();
+  const std::string_view index = s.index();
+  body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
+  if (values.faults()) body.add("uint32 fault = 0;");
+  at.define_draws(body);
+  body.insert(before);
+  if (p.rank == 1)
+    body.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
+  else {
+    std::string all = "steps";
+    for (int d = 0; d + 1 < p.rank; ++d) all += message(" * size", d);
+    body.add("const ", index, " all = ", all, ";");
+  }
+  body.open("for (", index, " at = first_thread<", index, ">(); at < all; at += all_threads<", index, ">())");
+  if (p.rank == 1) {
+    body.add("const ", index, " i = at * ", p.step, ";");
+  } else {
+    body.add("const ", index, " row = divided(at, by_steps), i = (at - row * steps) * ", p.step, ";");
+    at.coordinates(body, index);
+  }
+  body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
+  at.load_steps(body);
+  body.insert(of_step);
+  at.declare_results(body);
+  body.add("#pragma unroll");
+  body.open("for (int k = 0; k < ", p.step, "; ++k)");
+  // What lies beyond the end may divide by zero: it must not be looked at.
+  if (values.faults()) body.add("if (k >= some) continue;");
+  body.insert(inside);
+  body.close();
+  at.store_steps(body);
+  body.close();
+  if (values.faults()) body.add("if (fault) *fault_flag = fault;");
+  body.close();
+  finish(out, t, p, body.text(), "map");
+  return out;
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// Prints reductions over the whole domain: a map into one value per block. The tape's results are its reductions, of
+// one pass; result r is as many values as there are blocks, which a row program folds afterwards (schedule.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <kiln/core/version.hpp>
+#include <kiln/device/cuda/plan/specialise_reduce.hpp>
+#include <kiln/device/cuda/print/print_map.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+/// `const auto fold5 = ...;`: how two partial results of reduction i are joined.
+void define_fold(lines& out, const tape_view& t, int i);
+std::string identity_of(const tape_view& t, int i);
+
+/// The loop of a map: a thread's steps over the domain, with everything it needs to know of each.
+void open_steps(lines& out, const walk& at, const plan& p, std::string_view index);
+
+}  // namespace detail
+
+/// Prints the reduction that `p` plans for `job`, both as plan_reduce left them.
+source print_reduce(const task& job, const plan& p);
+
+}  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/print/print_reduce_impl.hpp>
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSL-1.0
+// Prints row programs: as many passes over each row as reductions depend on each other, the row in registers of a warp
+// or a block, or read again for every pass if it is long. Maps with results that are sums over the rows or along them
+// are row programs without reductions. Read `row_printer::print`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <kiln/core/version.hpp>
+#include <kiln/device/cuda/plan/specialise_rows.hpp>
+#include <kiln/device/cuda/print/print_map.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+class row_printer {
+ public:
+  row_printer(const task& job, const plan& p, const tape_view& t)
+      : p_(p), t_(t), values_(t), at_(job, p, t, values_), facts_(facts_of(t, p.leaves)) {
+    passes_ = facts_.last_phase + (p.row_root ? 0 : 1);
+    kept_since_.assign(static_cast<std::size_t>(t.size), -1);
+    plan_passes();
+  }
+
+  source print() {
+    source out;
+    signature s(p_, out);
+    at_.parameters(s, true);
+    s.whole(parameter_kind::rows, "rows");
+    for (int r = 0; r < t_.result_count; ++r)
+      if (at_.wanted(r) && at_.goes_to_scratch(r)) s.scratch(r);
+    const std::string_view index = s.index();
+    lines rows;
+    print_rows(rows, index);
+    if (values_.faults() || faults_) s.fault();
+
+    lines body;
+    body.open("extern \"C\" __global__ void __launch_bounds__(", p_.threads, ") @name(", s.text(), ")");
+    if (faults_) body.add("uint32 fault = 0;");
+    at_.define_draws(body);
+    if (p_.shape == kernel_shape::warp_per_row) {
+      body.add("const int lane = threadIdx.x % 32;");
+      body.add("const ", index, " first = ", index, "(blockIdx.x) * ", p_.threads / 32,
+               " + threadIdx.x / 32, all = ", index, "(gridDim.x) * ", p_.threads / 32, ";");
+    } else {
+      body.add("const int lane = threadIdx.x;");
+      body.add("const ", index, " first = blockIdx.x, all = gridDim.x;");
+      if (folds_ > 0) body.add("__shared__ uint64 meeting[", 32 * folds_, "];");
+    }
+    body.insert(rows);
+    if (faults_) body.add("if (fault) *fault_flag = fault;");
+    body.close();
+    finish(out, t_, p_, body.text(), "reduce");
+    return out;
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  bool held() const { return p_.held > 0; }
+  int group() const { return p_.shape == kernel_shape::warp_per_row ? 32 : p_.threads; }
+  // How many of the steps that a thread holds are whole in every row of this plan: plan_rows takes as few as hold a
+  // row, and for a warp the power of two from there on.
+  int whole_steps() const { return p_.shape == kernel_shape::warp_per_row ? p_.held / 2 : held() ? p_.held - 1 : 0; }
+  bool reduces(int i) const {
+    const found_rules op = op_rules_table.find(t_[i].code);
+    return op && op->reduces;
+  }
+  bool dear(int i) const {
+    const found_rules op = op_rules_table.find(t_[i].code);
+    return op && op->dear && !op->reduces;
+  }
+  bool per_element(int i) const { return facts_.values[at(i)].at == level::element; }
+
+  // ---- which element values each pass computes --------------------------------------------------------------------
+  void mark(std::vector<bool>& needed, int i, int pass) const {
+    if (i < 0 || !per_element(i) || needed[at(i)]) return;
+    needed[at(i)] = true;
+    if (kept_since_[at(i)] >= 0 && kept_since_[at(i)] < pass) return;
+    mark(needed, t_[i].a, pass);
+    mark(needed, t_[i].b, pass);
+    mark(needed, t_[i].c, pass);
+  }
+  std::vector<bool> needed_in(int pass) const {
+    std::vector<bool> needed(at(t_.size));
+    for (int i = 0; i < t_.size; ++i)
+      if (reduces(i) && facts_.values[at(i)].phase == pass + 1) mark(needed, t_[i].a, pass);
+    if (delivers(pass))
+      for (int r = 0; r < t_.result_count; ++r)
+        if (at_.wanted(r)) mark(needed, t_.results[r], pass);
+    return needed;
+  }
+  bool delivers(int pass) const { return !p_.row_root && pass == passes_ - 1; }
+  // In registers: leaves and dear values stay from the pass that has them first.
+  void plan_passes() {
+    for (int pass = 0; pass < passes_ && held(); ++pass) {
+      const std::vector<bool> now = needed_in(pass);
+      for (int i = 0; i < t_.size; ++i) {
+        if (!now[at(i)] || kept_since_[at(i)] >= 0 || is_address(t_[i]) || !(dear(i) || t_[i].code == opcode::leaf))
+          continue;
+        for (int later = pass + 1; later < passes_; ++later)
+          if (needed_in(later)[at(i)]) kept_since_[at(i)] = static_cast<std::int16_t>(pass);
+      }
+    }
+    for (int pass = 0; pass < passes_; ++pass) needed_.push_back(needed_in(pass));
+  }
+  bool kept(int i) const { return kept_since_[at(i)] >= 0; }
+
+  // ---- the loop over rows -----------------------------------------------------------------------------------------
+  void print_rows(lines& out, std::string_view index) {
+    for (int r = 0; r < t_.result_count; ++r) declare_shares(out, r);
+    for (int i = 0; i < t_.size; ++i)
+      if (reduces(i))
+        out.add("const auto fold", i, " = [](", value_name(t_[i].type), " a, ", value_name(t_[i].type), " b) { return ",
+                value_name(t_[i].type), "(", spelling_of(t_[i].code).combine(t_[i].type, "a", "b"), "); };");
+    out.open("for (", index, " row = first; row < rows; row += all)");
+    at_.coordinates(out, index);
+    for (int r = 0; r < t_.result_count; ++r)
+      if (at_.wanted(r) && at_.sum(r) == summed::along_row) out.add(computed(r), " y", r, "_sum = 0;");
+    declare_kept(out);
+    for (int pass = 0; pass < passes_; ++pass) {
+      define_row_values(out, pass);
+      print_pass(out, pass, index);
+    }
+    define_row_values(out, facts_.last_phase);
+    if (p_.row_root) deliver_rows(out);
+    for (int r = 0; r < t_.result_count; ++r) deliver_row_sum(out, r);
+    if (folds_ > 0 && p_.shape != kernel_shape::warp_per_row) out.add("__syncthreads();");
+    out.close();
+    for (int r = 0; r < t_.result_count; ++r) deliver_shares(out, r, index);
+  }
+  std::string_view computed(int r) const { return value_name(p_.stores[at(r)]); }
+  std::string_view lead() const { return "lane == 0"; }
+  void declare_kept(lines& out) {
+    for (int i = 0; i < t_.size; ++i) {
+      if (!kept(i)) continue;
+      if (t_[i].code == opcode::leaf)
+        out.add("vec<", storage_name(t_[i].type), ", ", p_.step, "> x", t_[i].slot, "_at[", p_.held, "];");
+      else
+        out.add("vec<", value_name(t_[i].type), ", ", p_.step, "> v", i, "_at[", p_.held, "];");
+    }
+  }
+  // Values of a row, and numbers, that can be had before pass `phase`.
+  void define_row_values(lines& out, int phase) {
+    for (int i = 0; i < t_.size; ++i) {
+      if (per_element(i) || reduces(i) || !values_.at(i).empty() || facts_.values[at(i)].phase > phase) continue;
+      if (t_[i].code == opcode::leaf)
+        values_.define(out, i, message("value_of(*(", at_.begin(message("x", t_[i].slot), at_.leaf(t_[i].slot)), "))"));
+      else
+        values_.define(out, i);
+    }
+    faults_ |= values_.faults();
+  }
+
+  void print_pass(lines& out, int pass, std::string_view index) {
+    std::vector<int> reductions;
+    for (int i = 0; i < t_.size; ++i)
+      if (reduces(i) && facts_.values[at(i)].phase == pass + 1) reductions.push_back(i);
+    for (const int i : reductions)
+      out.add(value_name(t_[i].type), " v", i, " = ", literal(t_[i].type, spelling_of(t_[i].code).identity(t_[i].type)),
+              ";");
+    if (held()) {
+      out.add("#pragma unroll");
+      out.open("for (int h = 0; h < ", p_.held, "; ++h)");
+      out.add("const ", index, " i = (h * ", group(), " + lane) * ", p_.step, ";");
+    } else {
+      out.open("for (", index, " i = lane * ", p_.step, "; i < size", p_.rank - 1, "; i += ", group() * p_.step, ")");
+    }
+    // Where rows are whole steps, nothing has to be asked of each element, and nothing at all of the first steps.
+    const int whole = whole_steps();
+    if (p_.even && held())
+      out.add("if (", whole > 0 ? message("h >= ", whole, " && ") : "", "i >= size", p_.rank - 1, ") continue;");
+    if (!p_.even)
+      out.add("const int some = ", whole > 0 ? message("h < ", whole, " ? ", p_.step, " : ") : "", "at_most<", p_.step,
+              ">(size", p_.rank - 1, " - i);");
+    const std::vector<bool>& needed = needed_[at(pass)];
+    load(out, needed, pass);
+    if (delivers(pass))
+      for (int r = 0; r < t_.result_count; ++r)
+        if (stored_here(r)) out.add("vec<", at_.held_type(r), ", ", p_.step, "> y", r, "_at;");
+    out.add("#pragma unroll");
+    out.open("for (int k = 0; k < ", p_.step, "; ++k)");
+    if (!p_.even) out.add("if (k >= some) continue;");
+    statements values = values_;  // element values live in this loop alone
+    for (int i = 0; i < t_.size; ++i)
+      if (needed[at(i)]) define_element(out, values, i, pass);
+    for (const int i : reductions) out.add("v", i, " = fold", i, "(v", i, ", ", values.at(t_[i].a), ");");
+    if (delivers(pass))
+      for (int r = 0; r < t_.result_count; ++r) put_element(out, values, r);
+    faults_ |= values.faults();
+    out.close();
+    if (delivers(pass))
+      for (int r = 0; r < t_.result_count; ++r)
+        if (stored_here(r)) at_.store_step(out, r);
+    out.close();
+    std::vector<fold> folds;
+    for (const int i : reductions)
+      folds.push_back(
+          {message("v", i), message("fold", i), literal(t_[i].type, spelling_of(t_[i].code).identity(t_[i].type))});
+    fold_all(out, folds);
+    for (const int i : reductions) values_.at(i) = message("v", i);
+  }
+  bool stored_here(int r) const { return at_.wanted(r) && at_.sum(r) == summed::nothing; }
+
+  void load(lines& out, const std::vector<bool>& needed, int pass) {
+    std::vector<bool> seen(p_.leaves.size());
+    for (int i = 0; i < t_.size; ++i) {
+      if (!needed[at(i)] || t_[i].code != opcode::leaf || seen[at(t_[i].slot)]) continue;
+      seen[at(t_[i].slot)] = true;
+      if (is_address(t_[i])) continue;
+      if (!kept(i))
+        out.add("const auto x", t_[i].slot, "_at = ", at_.load_step(t_[i].slot), ";");
+      else if (kept_since_[at(i)] == pass)
+        out.add("x", t_[i].slot, "_at[h] = ", at_.load_step(t_[i].slot), ";");
+    }
+  }
+  void define_element(lines& out, statements& values, int i, int pass) {
+    if (is_address(t_[i])) {
+      values.define(out, i, at_.element(i));
+    } else if (t_[i].code == opcode::leaf) {
+      values.define(out, i, message("value_of(x", t_[i].slot, kept(i) ? "_at[h][k])" : "_at[k])"));
+    } else if (kept(i) && kept_since_[at(i)] < pass) {
+      values.define(out, i, message("v", i, "_at[h][k]"));
+    } else {
+      values.define(out, i);
+      if (kept(i)) out.add("v", i, "_at[h][k] = v", i, ";");
+    }
+  }
+  void put_element(lines& out, statements& values, int r) {
+    if (!at_.wanted(r)) return;
+    const std::string value = message("stored_as<", at_.sum(r) == summed::nothing ? at_.held_type(r) : computed(r),
+                                      ">(", values.at(t_.results[r]), ")");
+    switch (at_.sum(r)) {
+      case summed::nothing:
+        out.add("y", r, "_at[k] = ", value, ";");
+        break;
+      case summed::across_rows:
+        out.add("y", r, "_sum[h][k] += ", value, ";");
+        break;
+      case summed::along_row:
+      case summed::everything:
+        out.add("y", r, "_sum += ", value, ";");
+        break;
+    }
+  }
+
+  // ---- folding over the threads of a row --------------------------------------------------------------------------
+  struct fold {
+    std::string name, how, identity;
+  };
+  void fold_all(lines& out, const std::vector<fold>& folds) {
+    if (folds.empty()) return;
+    if (p_.shape == kernel_shape::warp_per_row) {
+      for (const fold& f : folds) out.add(f.name, " = across_warp(", f.name, ", ", f.how, ");");
+      return;
+    }
+    int place = folds_;
+    for (const fold& f : folds) out.add("leave(meeting + ", 32 * place++, ", ", f.name, ", ", f.how, ");");
+    out.add("__syncthreads();");
+    place = folds_;
+    for (const fold& f : folds)
+      out.add(f.name, " = collect(meeting + ", 32 * place++, ", ", f.identity, ", ", f.how, ");");
+    folds_ = place;
+  }
+
+  // ---- results
+  // -------------------------------------------------------------------------------------------------------
+  void deliver_rows(lines& out) {
+    out.open("if (", lead(), ")");
+    for (int r = 0; r < t_.result_count; ++r)
+      if (at_.wanted(r)) put_one(out, r, values_.at(t_.results[r]));
+    out.close();
+  }
+  void put_one(lines& out, int r, const std::string& value) {
+    const std::string place = "*(" + at_.begin(message("y", r), at_.result(r)) + ")";
+    const std::string_view type = storage_name(p_.stores[at(r)]);
+    if (p_.adds[at(r)])
+      out.add(place, " = stored_as<", type, ">(value_of(", place, ") + stored_as<", computed(r), ">(", value, "));");
+    else
+      out.add(place, " = stored_as<", type, ">(", value, ");");
+  }
+  void deliver_row_sum(lines& out, int r) {
+    if (!at_.wanted(r) || at_.sum(r) != summed::along_row) return;
+    fold_all(out, {{message("y", r, "_sum"), "adding()", message(computed(r), "(0)")}});
+    out.open("if (", lead(), ")");
+    put_one(out, r, message("y", r, "_sum"));
+    out.close();
+  }
+  void declare_shares(lines& out, int r) {
+    if (!at_.wanted(r)) return;
+    if (at_.sum(r) == summed::across_rows)
+      out.add("vec<", computed(r), ", ", p_.step, "> y", r, "_sum[", p_.held, "] = {};");
+    else if (at_.sum(r) == summed::everything)
+      out.add(computed(r), " y", r, "_sum = 0;");
+  }
+  // Share `first` of a result: one row, or one value.
+  void deliver_shares(lines& out, int r, std::string_view index) {
+    if (!at_.wanted(r)) return;
+    if (at_.sum(r) == summed::everything) {
+      fold_all(out, {{message("y", r, "_sum"), "adding()", message(computed(r), "(0)")}});
+      out.add("if (", lead(), ") shares", r, "[first] = y", r, "_sum;");
+    } else if (at_.sum(r) == summed::across_rows) {
+      out.add("#pragma unroll");
+      out.open("for (int h = 0; h < ", p_.held, "; ++h)");
+      out.add("const ", index, " i = (h * ", group(), " + lane) * ", p_.step, ";");
+      out.add("store_each(shares", r, " + first * size", p_.rank - 1, " + i, y", r, "_sum[h], at_most<", p_.step,
+              ">(size", p_.rank - 1, " - i));");
+      out.close();
+    }
+  }
+
+  const plan& p_;
+  const tape_view& t_;
+  statements values_;
+  walk at_;
+  row_facts facts_;
+  int passes_ = 0, folds_ = 0;
+  bool faults_ = false;
+  std::vector<std::int16_t> kept_since_;
+  std::vector<std::vector<bool>> needed_;
+};
+
+}  // namespace detail
+
+/// Prints the row program that `p` plans for `job`, both as plan_rows left them.
+source print_rows(const task& job, const plan& p);
+
+}  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/print/print_rows_impl.hpp>
+#endif

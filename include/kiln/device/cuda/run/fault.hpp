@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a kernel finds wrong with its data (an integer divided by zero, an index that names no place): it sets a word
+// that the host looks at when it waits for the device anyway.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <kiln/core/error.hpp>
+#include <kiln/core/version.hpp>
+#include <kiln/device/cuda/memory/memory_pinned.hpp>
+
+namespace kiln::cuda {
+
+namespace detail {
+
+struct fault_words {
+  std::mutex mutex;
+  // Pinned, so that kernels reach it at the address that the host uses.
+  std::vector<std::atomic<std::uint32_t*>> word;
+  fault_words() : word(static_cast<std::size_t>(cuda_device_count())) {}
+  static fault_words& instance() {
+    static fault_words& words = *new fault_words;
+    return words;
+  }
+};
+
+}  // namespace detail
+
+/// Where kernels of a device report a fault.
+std::uint32_t* fault_word(Cuda device);
+
+/// After the host has waited for a device: throws value_error if a kernel has divided an integer by zero since the last
+/// time, index_error if one has met an index that names no place. Values that depend on that are not to be used.
+void check_fault(Cuda device);
+
+}  // namespace kiln::cuda
+
+#ifndef KILN_COMPILED
+#include <kiln/device/cuda/run/fault_impl.hpp>
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSL-1.0
+// A training run in one file: modules, optimizers, schedulers, random numbers and how many steps there were. A run that
+// is resumed from it goes on bit for bit as one that was not stopped. The file is a .safetensors file, so others read
+// the weights: those of the first module are "model.fc1.weight" and so on.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cctype>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <kiln/core/philox.hpp>
+#include <kiln/io/safetensors.hpp>
+#include <kiln/io/state_dict.hpp>
+#include <kiln/nn/members.hpp>
+#include <kiln/optim/optimizer.hpp>
+#include <kiln/optim/schedulers.hpp>
+
+namespace kiln::io {
+
+namespace detail {
+
+/// Keeps what parts of a run show, compares it with what was kept, or writes it there. The functions that parts call
+/// are described at optim::parameter_groups::visit_state.
+class state_visitor {
+ public:
+  enum class mode { keep, compare, write };
+  state_visitor(tensor_map& kept, mode how) : kept_(kept), how_(how) {}
+
+  bool reads() const { return how_ != mode::keep; }
+  bool writes() const { return how_ == mode::write; }
+  /// What the names of the next part begin with.
+  void begin(std::string prefix) { prefix_ = std::move(prefix); }
+  /// One line for each thing that does not fit.
+  const std::string& problems() const { return problems_; }
+  const std::set<std::string>& used() const { return used_; }
+  void misfit(std::string_view name, const std::string& what) {
+    problems_ += "\n  " + prefix_ + std::string(name) + ": " + what;
+  }
+
+  /// A number; an enumeration is one too.
+  template <class N>
+    requires(std::is_arithmetic_v<N> || std::is_enum_v<N>)
+  void operator()(std::string_view name, N& value) {
+    if constexpr (std::is_enum_v<N>) {
+      auto number = static_cast<std::int64_t>(value);
+      (*this)(name, number);
+      if (writes()) value = static_cast<N>(number);
+    } else {
+      using T = std::conditional_t<std::is_floating_point_v<N>, double, std::int64_t>;
+      T number = static_cast<T>(value);
+      scalars(name, &number, dims{}, writes());
+      if (writes()) value = static_cast<N>(number);
+    }
+  }
+  template <class N, std::size_t Size>
+  void operator()(std::string_view name, std::array<N, Size>& values) {
+    for (std::size_t i = 0; i < Size; ++i) (*this)(std::string(name) + "." + std::to_string(i), values[i]);
+  }
+  template <class N>
+  void list(std::string_view name, std::vector<N>& values) {
+    if (reads()) {
+      const array* const found = find(name);
+      if (!found) return;
+      if (found->dtype() != dtype_of<N> || found->sizes().rank() != 1) return misfit(name, "no list of numbers");
+      const auto all = found->contiguous().template as<N>();
+      values.assign(all.data(), all.data() + all.numel());
+    } else {
+      kept_.insert_or_assign(prefix_ + std::string(name), array(tensor(values)));
+    }
+  }
+  template <class Options>
+  void members(const std::string& prefix, Options& options) {
+    nn::detail::each_member(options, [&](std::string_view name, auto& value) {
+      using X = std::remove_cvref_t<decltype(value)>;
+      if constexpr (requires { (*this)(name, const_cast<X&>(value)); })
+        (*this)(prefix + std::string(name), const_cast<X&>(value));
+    });
+  }
+  /// A tensor, which may not be there when it is only compared.
+  template <Element T, class Device>
+  void part(const std::string& name, const Tensor<T, Device>& values, const dims& sizes, dtype type) {
+    if constexpr (std::is_same_v<Device, Cpu>) {
+      host_part(name, values.defined() ? values.state() : ref<tensor_state>(), sizes, type);
+    } else if (!reads()) {
+      kept_.insert_or_assign(prefix_ + name, array(values));
+    } else if (const array* const found = fitting(name, sizes, type); found && writes()) {
+      const no_grad quiet;
+      Tensor<T, Device>(values).copy_(found->template as<T>().to(values.device()));
+    }
+  }
+  /// The same of the host.
+  void host_part(const std::string& name, const ref<tensor_state>& values, const dims& sizes, dtype type) {
+    if (!reads())
+      kept_.insert_or_assign(prefix_ + name, array(values));
+    else if (const array* const found = fitting(name, sizes, type); found && writes())
+      overwrite(values, *found);
+  }
+  /// The parts of names that follow a prefix, up to the next dot.
+  std::vector<std::string> names(const std::string& prefix) const {
+    std::set<std::string> all;
+    for (auto at = kept_.lower_bound(prefix_ + prefix); at != kept_.end() && at->first.starts_with(prefix_ + prefix);
+         ++at) {
+      const std::string rest = at->first.substr(prefix_.size() + prefix.size());
+      all.insert(rest.substr(0, rest.find('.')));
+    }
+    return {all.begin(), all.end()};
+  }
+  /// Numbers as a tensor of these sizes; the names of what is found are noted.
+  template <class T>
+  void scalars(std::string_view name, T* values, const dims& sizes, bool write) {
+    if (!reads()) {
+      array kept(new_tensor(dtype_of<T>, sizes));
+      std::memcpy(kept.state()->data, values, kept.bytes());
+      kept_.insert_or_assign(prefix_ + std::string(name), std::move(kept));
+    } else if (const array* const found = find(name)) {
+      if (found->dtype() != dtype_of<T> || found->sizes() != sizes)
+        misfit(name, message("here ", kiln::name(dtype_of<T>), " of shape ", sizes, ", in the file ",
+                             kiln::name(found->dtype()), " of shape ", found->sizes()));
+      else if (write)
+        std::memcpy(values, found->data(), found->bytes());
+    }
+  }
+
+ private:
+  const array* fitting(const std::string& name, const dims& sizes, dtype type) {
+    const array* const found = find(name);
+    if (!found || (found->sizes() == sizes && found->dtype() == type)) return found;
+    misfit(name, message("here ", kiln::name(type), " of shape ", sizes, ", in the file ", kiln::name(found->dtype()),
+                         " of shape ", found->sizes()));
+    return nullptr;
+  }
+  const array* find(std::string_view name) {
+    const std::string whole = prefix_ + std::string(name);
+    const auto at = kept_.find(whole);
+    if (at == kept_.end()) {
+      misfit(name, "missing");
+      return nullptr;
+    }
+    used_.insert(whole);
+    return &at->second;
+  }
+  tensor_map& kept_;
+  mode how_;
+  std::string prefix_, problems_;
+  std::set<std::string> used_;
+};
+
+template <class P>
+concept ShowsState = requires(P& p, state_visitor& v) {
+  p.visit_state(v);
+};
+
+/// What the names of a part begin with: what it is.
+template <class P>
+std::string kind_of_part() {
+  if constexpr (std::derived_from<P, optim::optimizer>) {
+    return "optimizer";
+  } else if constexpr (std::derived_from<P, optim::scheduler>) {
+    return "scheduler";
+  } else if constexpr (std::same_as<P, generator>) {
+    return "generator";
+  } else if constexpr (std::is_arithmetic_v<P>) {
+    return "number";
+  } else if constexpr (ShowsState<P>) {
+    std::string name(nn::detail::short_name<P>());
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+  } else {
+    return "model";
+  }
+}
+
+inline void visit_generator(state_visitor& v, generator& random) {
+  const random_stream now = random.state();
+  std::array<std::int64_t, 2> state{std::bit_cast<std::int64_t>(now.seed), std::bit_cast<std::int64_t>(now.first)};
+  v.scalars("state", state.data(), {2}, v.writes());
+  if (v.writes()) random.set_state({std::bit_cast<std::uint64_t>(state[0]), std::bit_cast<std::uint64_t>(state[1])});
+}
+
+/// Visits one part under its name. Modules come first, since optimizers look at their parameters.
+template <class P>
+void visit_part(state_visitor& v, const std::string& name, P& part, bool modules) {
+  using X = std::remove_const_t<P>;
+  const bool is_module = kind_of_part<X>() == "model";
+  if (is_module != modules) return;
+  v.begin(name + ".");
+  if constexpr (std::same_as<X, generator>) {
+    visit_generator(v, part);
+  } else if constexpr (std::is_arithmetic_v<X>) {
+    v.begin("");
+    v(name, part);
+  } else if constexpr (ShowsState<P>) {
+    part.visit_state(v);
+  } else {
+    for (const module_tensor& t : tensors_of(part)) {
+      if (t.on_host)
+        v.host_part(t.names[0], t.state, t.state->sizes, t.state->type);
+      else if constexpr (!std::is_same_v<typename nn::detail::tensor_of<X>::device_type, Cpu>)
+        visit_on<typename nn::detail::tensor_of<X>::device_type>(
+            t, [&](const auto& x) { v.part(t.names[0], x, t.state->sizes, t.state->type); });
+    }
+  }
+}
+
+template <class... Parts>
+void visit_parts(state_visitor& v, std::int64_t& step, Parts&... parts) {
+  v.begin("");
+  v("step", step);
+  v.begin("random.");
+  visit_generator(v, default_generator());
+  for (const bool modules : {true, false}) {
+    std::map<std::string, int> seen;
+    const auto visit = [&]<class P>(P& part) {
+      const std::string kind = kind_of_part<std::remove_const_t<P>>();
+      const int number = ++seen[kind];
+      visit_part(v, number == 1 ? kind : kind + std::to_string(number), part, modules);
+    };
+    (visit(parts), ...);
+  }
+}
+
+inline constexpr const char* checkpoint_format = "kiln checkpoint 1";
+
+}  // namespace detail
+
+/// Writes a checkpoint, whole or not at all: if anything stops it, the file that was there stays. `parts` are modules,
+/// optimizers, schedulers, GradScaler, ExponentialMovingAverage, LBFGS, generators and numbers, in any order; the
+/// default generator is always among them. Throws as write_safetensors.
+template <class... Parts>
+void save_checkpoint(const std::filesystem::path& path, std::int64_t step, Parts&... parts) {
+  tensor_map kept;
+  detail::state_visitor v(kept, detail::state_visitor::mode::keep);
+  detail::visit_parts(v, step, parts...);
+  write_safetensors(path, kept, {{"format", detail::checkpoint_format}});
+}
+
+/// Puts the same parts, made as they were for save_checkpoint, into the state of a checkpoint, and returns its step.
+/// Throws value_error that lists all that is missing, unexpected or of another shape, and as read_safetensors; all
+/// parts are then as they were.
+template <class... Parts>
+std::int64_t load_checkpoint(const std::filesystem::path& path, Parts&... parts) {
+  text_map texts;
+  tensor_map kept = read_safetensors(path, &texts);
+  if (texts["format"] != detail::checkpoint_format)
+    throw io_error(message("load_checkpoint: ", path,
+                           " is no checkpoint of this version; load(path, module) reads weights alone"));
+  std::int64_t step = 0;
+  for (const auto how : {detail::state_visitor::mode::compare, detail::state_visitor::mode::write}) {
+    detail::state_visitor v(kept, how);
+    detail::visit_parts(v, step, parts...);
+    std::string problems = v.problems();
+    for (const auto& [name, values] : kept)
+      if (!v.used().contains(name)) problems += "\n  " + name + ": unexpected";
+    if (!problems.empty())
+      throw value_error(
+          message("load_checkpoint: ", path,
+                  " is of other parts than these: give those that were saved, in the same order:", problems));
+  }
+  return step;
+}
+
+}  // namespace kiln::io

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// What makes Tensor<T, EigenCpu> work: the executor of the device EigenCpu, whose memory, random numbers, indexing,
+// convolutions and poolings are those of Cpu. For users it comes with kiln/eigen.hpp.
+#pragma once
+
+#include <kiln/device/eigen/device.hpp>
+#include <kiln/device/eigen/multiply.hpp>
+#include <kiln/device/eigen/program.hpp>
+#include <kiln/tensor/executor.hpp>
+
+namespace kiln::detail {
+
+template <>
+struct executor<EigenCpu> : host_executor<EigenCpu> {
+  template <class Program>
+  static constexpr const cpu::compiled& program() {
+    return eigen::compiler<Program>::program;
+  }
+  template <class Program>
+  static void run(cpu::task& job, const storage&) {
+    if constexpr (eigen::compiler<Program>::program.reductions == 0)
+      cpu::drivers::run_map(job);
+    else
+      cpu::drivers::run_rows(job);
+  }
+  /// Products of float and double are Eigen's, the others Cpu's.
+  template <class T>
+  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                       const matrix_stack& out, T* out_data, bool accumulate, block_function then,
+                       const storage& near) {
+    if constexpr (std::is_floating_point_v<T>)
+      eigen::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+    else
+      host_executor::template multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then, near);
+  }
+};
+
+}  // namespace kiln::detail

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// Products that are read where they are: every rest of a tile, layouts of both operands and of the result.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <kiln/device/cpu/products/gemm_small.hpp>
+
+using namespace kiln::cpu::detail;
+
+namespace {
+
+std::mt19937 bits(7);
+
+template <class T>
+std::vector<T> numbers(std::int64_t count) {
+  std::vector<T> out;
+  // Small whole numbers: every sum is exact, so the result has no tolerance.
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<T>(static_cast<int>(bits() % 9) - 4));
+  return out;
+}
+
+// Operand and result are row-major or column-major with room between their lines, or have no stride of 1.
+struct strides {
+  std::int64_t row, column;
+};
+strides laid_out(std::int64_t rows, std::int64_t columns, unsigned kind) {
+  if (kind == 0) return {columns + 2, 1};
+  if (kind == 1) return {1, rows + 2};
+  return {2 * columns + 1, 2};
+}
+
+template <class T>
+int wrong_elements(std::int64_t m, std::int64_t n, std::int64_t k, unsigned kind_a, unsigned kind_b, unsigned kind_c,
+                   bool add) {
+  const strides sa = laid_out(m, k, kind_a), sb = laid_out(k, n, kind_b), sc = laid_out(m, n, kind_c);
+  const auto a = numbers<T>(m * sa.row + k * sa.column), b = numbers<T>(k * sb.row + n * sb.column);
+  auto c = numbers<T>(m * sc.row + n * sc.column), expected = c;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      T& to = expected[static_cast<std::size_t>(i * sc.row + j * sc.column)];
+      double sum = add ? static_cast<double>(to) : 0;
+      for (std::int64_t p = 0; p < k; ++p)
+        sum += static_cast<double>(a[static_cast<std::size_t>(i * sa.row + p * sa.column)]) *
+               static_cast<double>(b[static_cast<std::size_t>(p * sb.row + j * sb.column)]);
+      to = static_cast<T>(sum);
+    }
+  }
+  gemm_small(gemm_problem<T>{
+      m, n, k, a.data(), sa.row, sa.column, b.data(), sb.row, sb.column, c.data(), sc.row, sc.column, add, {}});
+  int wrong = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) wrong += c[i] != expected[i];  // also what lies between the lines
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("gemm small: every layout and every rest of a tile is what a plain loop gives") {
+  int wrong = 0;
+  for (const std::int64_t m : {1, 2, 3, 7, 8, 9, 21}) {
+    for (const std::int64_t n : {1, 3, 8, 15, 16, 17, 31, 33, 70}) {
+      for (const std::int64_t k : {1, 2, 9, 40}) {
+        for (unsigned kinds = 0; kinds < 27; ++kinds) {
+          const bool add = (kinds + static_cast<unsigned>(k)) % 2 == 0;
+          wrong += wrong_elements<float>(m, n, k, kinds % 3, kinds / 3 % 3, kinds / 9, add);
+          wrong += wrong_elements<double>(m, n, k, kinds % 3, kinds / 3 % 3, kinds / 9, add);
+          wrong += wrong_elements<std::int32_t>(m, n, k, kinds % 3, kinds / 3 % 3, kinds / 9, add);
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("gemm small: only products in the first-level cache are small, and those of one row only if tiny") {
+  const float x = 0;
+  float c = 0;
+  const auto small = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return gemm_is_small(gemm_problem<float>{m, n, k, &x, k, 1, &x, n, 1, &c, n, 1, false, {}});
+  };
+  CHECK(small(4, 4, 4));
+  CHECK(small(20, 40, 30));
+  CHECK_FALSE(small(1, 300, 40));
+  CHECK_FALSE(small(200, 200, 200));
+  CHECK_FALSE(small(2, 5000, 3));
+}

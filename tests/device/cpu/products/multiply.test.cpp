@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+// Stacks of matrices: strides read from tensors, batches that broadcast, results summed over batches, blocks finished.
+#include <doctest/doctest.h>
+
+#include <tuple>
+#include <vector>
+
+#include <kiln/device/cpu/products/multiply.hpp>
+#include <kiln/tensor/multiply.hpp>
+
+using namespace kiln;
+using detail::matrix_stack;
+
+namespace {
+
+matrix_stack stack_of(const dims& sizes, bool left) {
+  return detail::as_matrices(*new_state(dtype::float64, sizes, contiguous_strides(sizes)), left);
+}
+
+}  // namespace
+
+TEST_CASE("multiply: tensors seen as matrices") {
+  const matrix_stack row = stack_of({5}, true), column = stack_of({5}, false);
+  CHECK(row.rows == 1);
+  CHECK(row.columns == 5);
+  CHECK(column.rows == 5);
+  CHECK(column.columns == 1);
+  const matrix_stack m = stack_of({2, 3, 4, 5}, true), t = detail::transposed(m);
+  CHECK(m.batch == dims{2, 3});
+  CHECK(m.batch_strides == dims{60, 20});
+  CHECK(t.rows == 5);
+  CHECK(t.row_stride == 1);
+  CHECK(t.column_stride == 5);
+}
+
+TEST_CASE("multiply: batches that the result lacks are added up, onto what is there if asked") {
+  const std::vector<double> a{1, 2, 3, 4, 5, 6}, b{1, 10, 100, 1000, 10000, 100000};  // [3, 1, 2] and [3, 2, 1]
+  const matrix_stack left = stack_of({3, 1, 2}, true), right = stack_of({3, 2, 1}, false);
+  matrix_stack out;
+  for (const bool accumulate : {false, true}) {
+    double result = 0.5;
+    cpu::multiply<double>(left, a.data(), right, b.data(), out, &result, accumulate);
+    CHECK(result == 1 + 20 + 300 + 4000 + 50000 + 600000 + (accumulate ? 0.5 : 0));
+  }
+  out.batch = {0};
+  out.batch_strides = {1};
+  double untouched = 7;
+  cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), out, &untouched,
+                           false);
+  CHECK(untouched == 7);
+  matrix_stack sum;  // over no batches at all: zero
+  cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
+                           false);
+  CHECK(untouched == 0);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+// NVRTC behind the cache: machine code without a GPU, in the time that was promised.
+#include <kiln/device/cuda/compile/compile.hpp>
+
+#include "device/cuda/cache_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+
+using namespace kiln;
+
+namespace {
+constexpr const char* doubling = R"(#include <kernels/map.cuh>
+extern "C" __global__ void twice(float* y, const float* x, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i] + kiln::kernels::tanh(x[i]);
+}
+)";
+const cuda::nvrtc_functions* compiler() {
+  const cuda::nvrtc_functions* found = cuda::find_nvrtc();
+  if (!found) MESSAGE("SKIPPED: no libnvrtc can be opened here");
+  return found;
+}
+double milliseconds(auto f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+}  // namespace
+
+TEST_CASE("compile: a kernel becomes machine code once; another process finds it on disk") {
+  const cuda::nvrtc_functions* nvrtc = compiler();
+  if (!nvrtc) return;
+  const cuda_cache_test::folder here;
+  const auto request = cuda::request_for({doubling, "twice", {}}, 90, *nvrtc);
+  CHECK(request.compiler.find("NVRTC 1") == 0);
+  cuda::compile_cache first({here.path(), 1 << 24, {}}), second({here.path(), 1 << 24, {}});
+  const cuda::kernel_image image = first.get(request, cuda::compile_with(*nvrtc));
+  CHECK(image->substr(1, 3) == "ELF");
+  cuda::kernel_image again;
+  const double from_disk = milliseconds([&] { again = second.get(request, cuda::compile_with(*nvrtc)); });
+  CHECK(*again == *image);
+  CHECK(second.counts().compiled == 0);
+  MESSAGE("from disk in ", from_disk, " ms");
+  CHECK(from_disk < 50);  // 0.1 ms here; machines under test are busy
+}
+
+TEST_CASE("compile: a mistake comes back with NVRTC's words and the numbered text") {
+  const cuda::nvrtc_functions* nvrtc = compiler();
+  if (!nvrtc) return;
+  cuda::compile_cache cache({{}, 0, {}});
+  try {
+    cache.get(cuda::request_for({"\nint f() { return nonsense; }\n", "wrong", {}}, 90, *nvrtc),
+              cuda::compile_with(*nvrtc));
+    FAIL("no error");
+  } catch (const device_error& e) {
+    const std::string what = e.what();
+    CHECK(what.find("wrong.cu(2): error") != std::string::npos);
+    CHECK(what.find("   2  int f() { return nonsense; }") != std::string::npos);
+  }
+}
+
+TEST_CASE("compile: an architecture that NVRTC does not know is an error that lists those it does") {
+  const cuda::nvrtc_functions* nvrtc = compiler();
+  if (!nvrtc) return;
+  cuda::compile_cache cache({{}, 0, {}});
+  try {
+    cache.get(cuda::request_for({doubling, "twice", {}}, 35, *nvrtc), cuda::compile_with(*nvrtc));
+    FAIL("no error");
+  } catch (const device_error& e) {
+    CHECK(std::string(e.what()).find("has no code for sm_35, only for sm_ ") != std::string::npos);
+    CHECK(std::string(e.what()).find("90") != std::string::npos);
+  }
+}

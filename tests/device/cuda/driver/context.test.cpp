@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// Primary contexts over the stand-in with its two devices.
+#include <kiln/device/cuda/driver/context.hpp>
+
+#include <cuda_emulator/stand_in.hpp>
+
+#include <doctest/doctest.h>
+
+using kiln::Cuda;
+using kiln::cuda::context_handle;
+using kiln::cuda::driver;
+
+TEST_CASE("each device has one primary context, retained once") {
+  if (emulate::lacks_second_device()) return;
+  const auto& device = emulate::stand_in();
+  const context_handle first = kiln::cuda::context_of(Cuda{0}), second = kiln::cuda::context_of(Cuda{1});
+  CHECK(first != second);
+  const long long retained = device.emulated() ? device.count("cuDevicePrimaryCtxRetain") : 0;
+  CHECK(kiln::cuda::context_of(Cuda{0}) == first);
+  if (device.emulated()) CHECK(device.count("cuDevicePrimaryCtxRetain") == retained);
+  CHECK_THROWS_AS(kiln::cuda::context_of(Cuda{99}), kiln::device_error);
+}
+
+TEST_CASE("a device scope leaves the thread's context as it was") {
+  if (emulate::lacks_second_device()) return;
+  emulate::stand_in();
+  context_handle now = nullptr;
+  driver().context_set_current(nullptr);
+  {
+    const kiln::cuda::device_scope outer(Cuda{1});
+    driver().context_get_current(&now);
+    CHECK(now == kiln::cuda::context_of(Cuda{1}));
+    {
+      const kiln::cuda::device_scope inner(Cuda{0});
+      driver().context_get_current(&now);
+      CHECK(now == kiln::cuda::context_of(Cuda{0}));
+    }
+    driver().context_get_current(&now);
+    CHECK(now == kiln::cuda::context_of(Cuda{1}));
+  }
+  driver().context_get_current(&now);
+  CHECK(now == nullptr);
+}
+
+TEST_CASE("devices are connected once, and not with themselves") {
+  if (emulate::lacks_second_device()) return;
+  const auto& device = emulate::stand_in();
+  for (int i = 0; i < 2; ++i) kiln::cuda::connect(Cuda{0}, Cuda{1});
+  kiln::cuda::connect(Cuda{0}, Cuda{0});
+  if (device.emulated()) CHECK(device.count("cuCtxEnablePeerAccess") == 1);
+}

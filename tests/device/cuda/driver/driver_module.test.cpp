@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+// Loading and launching compiled kernels over the stand-in, and what is said when it fails.
+#include <kiln/device/cuda/compile/compile.hpp>
+#include <kiln/device/cuda/driver/driver_module.hpp>
+
+#include <kiln/device/cuda/memory/memory_copy.hpp>
+#include <kiln/device/cuda/run/graph.hpp>
+
+#include <cuda_emulator/stand_in.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+using kiln::Cuda;
+using kiln::ref;
+using kiln::storage;
+using kiln::cuda::current_stream;
+using kiln::cuda::device_function;
+using kiln::cuda::loaded_module;
+using kiln::cuda::read_value;
+
+namespace {
+
+std::string compile(const std::string& text) {
+  const int architecture = kiln::cuda::properties(Cuda{0}).architecture;
+  return kiln::cuda::compile_with(kiln::cuda::nvrtc())({text, "kernels", architecture, {}, {}}).image;
+}
+
+// Compiled once: that is what costs time.
+const std::string& image() {
+  static const std::string compiled = compile(R"(
+extern "C" __global__ void add(int* place, int value) { if (threadIdx.x == 0 && blockIdx.x == 0) *place += value; }
+extern "C" __global__ void stray(int* place) { place[1 << 20] = 1; }
+extern "C" __global__ void fill_shared(int* place, int count) {
+  extern __shared__ int memory[];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) memory[i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0) *place = memory[count - 1];
+}
+)");
+  return compiled;
+}
+
+void add(const device_function& kernel, const ref<storage>& place, int value) {
+  void* arguments[] = {&place->data, &value};
+  kernel.launch({.grid_x = 2, .block_x = 32}, current_stream(kernel.device()), arguments);
+}
+
+}  // namespace
+
+TEST_CASE("a kernel is launched with copies of its arguments, and nothing waits") {
+  const auto& device = emulate::stand_in();
+  const loaded_module code(Cuda{0}, image().data());
+  const device_function kernel = code.function("add");
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  kiln::cuda::fill_bytes(place->data, 0, 4, current_stream(Cuda{0}));
+  for (int i = 1; i <= 3; ++i) add(kernel, place, i);
+  if (device.emulated()) CHECK(device.count("cuStreamSynchronize") == 0);
+  CHECK(read_value<int>(place->data, current_stream(Cuda{0})) == 6);
+  CHECK(kernel.blocks_per_multiprocessor(256, 0) == 8);
+  CHECK(kernel.attribute(kiln::cuda::function_attribute::max_threads_per_block) == 1024);
+}
+
+TEST_CASE("a captured launch is repeated by each replay") {
+  emulate::stand_in();
+  const loaded_module code(Cuda{0}, image().data());
+  const device_function kernel = code.function("add");
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  const auto& own = current_stream(Cuda{0});
+  kiln::cuda::fill_bytes(place->data, 0, 4, own);
+  const auto graph = kiln::cuda::capture([&] { add(kernel, place, 5); });
+  for (int i = 0; i < 3; ++i) graph.replay();
+  CHECK(read_value<int>(place->data, own) == 20);  // one warm-up and three replays
+  CHECK_THROWS_WITH_AS(kiln::cuda::capture([&] { loaded_module(Cuda{0}, image().data()); }, Cuda{0}, 0),
+                       doctest::Contains("loading a kernel: not possible while a graph is captured"),
+                       kiln::device_error);
+}
+
+TEST_CASE("shared memory above 48 KiB has to be allowed, and above the device's limit is an error") {
+  emulate::stand_in();
+  const loaded_module code(Cuda{0}, image().data());
+  const device_function kernel = code.function("fill_shared");
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  int count = 25'000;
+  void* arguments[] = {&place->data, &count};
+  const kiln::cuda::launch_size size{.block_x = 64, .shared_bytes = 100'000};
+  CHECK_THROWS_WITH_AS(kernel.launch(size, current_stream(Cuda{0}), arguments),
+                       doctest::Contains("launch of fill_shared with 1x1x1 blocks of 64x1x1 threads, 100000 bytes"),
+                       kiln::device_error);
+  kernel.allow_shared_bytes(100'000);
+  kernel.launch(size, current_stream(Cuda{0}), arguments);
+  CHECK(read_value<int>(place->data, current_stream(Cuda{0})) == 24'999);
+  CHECK_THROWS_WITH_AS(kernel.allow_shared_bytes(300'000), doctest::Contains("would need 300000 bytes"),
+                       kiln::device_error);
+}
+
+TEST_CASE("bad images, names, streams and handles are errors that say what to do") {
+  const auto& device = emulate::stand_in();
+  const std::string junk(256, 'x');
+  CHECK_THROWS_WITH_AS(loaded_module(Cuda{0}, junk.data()),
+                       doctest::Contains(device.emulated() ? "(sm_90) and the driver runs CUDA 13.0" : "driver runs"),
+                       kiln::device_error);
+  loaded_module code(Cuda{0}, image().data());
+  const loaded_module moved = std::move(code);
+  CHECK_NOTHROW(moved.function("add"));
+  CHECK_THROWS_WITH_AS(moved.function("absent"), doctest::Contains("kernel absent"), kiln::device_error);
+  if (emulate::lacks_second_device()) return;
+  const ref<storage> place = kiln::cuda::new_storage(4, Cuda{1});
+  int value = 1;
+  void* arguments[] = {&place->data, &value};
+  CHECK_THROWS_WITH_AS(moved.function("add").launch({}, current_stream(Cuda{1}), arguments),
+                       doctest::Contains("loaded on device 0, but the stream is of device 1"), kiln::device_error);
+}
+
+TEST_CASE("a kernel that fails is named: at the next wait, or at its launch on request") {
+  if (emulate::skip_on_gpu("a kernel that strays ends the use of a GPU")) return;
+  const auto& device = emulate::stand_in();
+  const loaded_module code(Cuda{0}, image().data());
+  const device_function kernel = code.function("stray");
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  void* arguments[] = {&place->data};
+  kernel.launch({}, current_stream(Cuda{0}), arguments);
+  CHECK_THROWS_WITH_AS(current_stream(Cuda{0}).synchronize(), doctest::Contains("the last one queued is stray"),
+                       kiln::device_error);
+  CHECK(device.report().find("writes 4 bytes") != std::string::npos);
+  CHECK_THROWS_AS(add(code.function("stray"), place, 1), kiln::device_error);  // the device can be used no longer
+
+  device.reset();
+  kiln::cuda::set_launch_waits(true);
+  CHECK_THROWS_WITH_AS(kernel.launch({}, current_stream(Cuda{0}), arguments),
+                       doctest::Contains("launch of stray: CUDA_ERROR_ILLEGAL_ADDRESS"), kiln::device_error);
+  kiln::cuda::set_launch_waits(false);
+  device.reset();
+  device.set("fail_launch", 2);
+  const device_function sound = code.function("add");
+  const auto& own = current_stream(Cuda{0});
+  kiln::cuda::fill_bytes(place->data, 0, 4, own);
+  add(sound, place, 1);
+  add(sound, place, 1);
+  CHECK_THROWS_WITH_AS(own.synchronize(), doctest::Contains("unspecified launch failure"), kiln::device_error);
+  device.reset();
+}
+
+TEST_CASE("an image that was cut off is refused before a driver reads on behind its end") {
+  const std::string& whole = image();
+  kiln::cuda::check_image(whole);
+  for (std::size_t size = 0; size < whole.size(); size += size < 200 ? 1 : whole.size() / 97) {
+    CAPTURE(size);
+    CHECK_THROWS_AS(kiln::cuda::check_image(std::string_view(whole).substr(0, size)), kiln::cuda::bad_image);
+  }
+  CHECK_THROWS_AS(kiln::cuda::check_image(std::string_view(whole).substr(0, whole.size() - 1)), kiln::cuda::bad_image);
+  // Sizes and places that wrap around.
+  for (const std::size_t field : {std::size_t{32}, std::size_t{40}}) {
+    std::string damaged = whole;
+    damaged.replace(field, 8, 8, '\xff');
+    CHECK_THROWS_AS(kiln::cuda::check_image(damaged), kiln::cuda::bad_image);
+  }
+  kiln::cuda::check_image(std::string(64, 'x'));  // no ELF: a driver knows what to say
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who holds a row, and which results are sums.
+#include <kiln/device/cuda/plan/specialise_rows.hpp>
+
+#include "tape/sheet.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace kiln;
+
+namespace {
+alignas(256) char memory[1 << 16];
+
+// y0 = x0 - sum(x0) * x1, over rows of this length.
+cuda::task centred(sheet& s, std::int64_t length, const dims& y = {}) {
+  const symbol x = s.leaf(0);
+  s.result(x - row_sum(x) * s.leaf(1));
+  cuda::task job = cuda::task_for(view_of(s.p), {6, length});
+  job.reduced_axes = 0b10;
+  job.leaves[0] = {memory, {length, 1}, dtype::float32};
+  job.leaves[1] = {memory + 16384, {0, 1}, dtype::float32};
+  job.results[0].data = memory + 32768;
+  job.results[0].strides = y.empty() ? dims{length, 1} : y;
+  return job;
+}
+cuda::plan plan_for(std::int64_t length) {
+  sheet s;
+  cuda::task job = centred(s, length);
+  return cuda::plan_rows(job);
+}
+}  // namespace
+
+TEST_CASE("specialise_rows: short rows go to warps, longer ones to blocks, the longest are read once per pass") {
+  CHECK(plan_for(64).shape == cuda::kernel_shape::warp_per_row);
+  CHECK(plan_for(2048).shape == cuda::kernel_shape::block_per_row);
+  CHECK(plan_for(1 << 20).shape == cuda::kernel_shape::long_rows);
+}
+
+TEST_CASE("specialise_rows: what threads hold covers the row") {
+  for (const std::int64_t length : {1, 31, 33, 500, 1024, 1025, 5000, 20000}) {
+    const cuda::plan p = plan_for(length);
+    const int group = p.shape == cuda::kernel_shape::warp_per_row ? 32 : p.threads;
+    if (p.held) CHECK(group * p.held * p.step >= length);
+    CHECK(p.held * p.step <= cuda::most_held);
+  }
+}
+
+TEST_CASE("specialise_rows: results narrower than the domain are sums") {
+  auto sum = [](const dims& y) {
+    sheet s;
+    cuda::task job = centred(s, 100, y);
+    return cuda::plan_rows(job).sums[0];
+  };
+  CHECK(sum({100, 1}) == cuda::summed::nothing);
+  CHECK(sum({0, 1}) == cuda::summed::across_rows);
+  CHECK(sum({1, 0}) == cuda::summed::along_row);
+  CHECK(sum({0, 0}) == cuda::summed::everything);
+}
+
+TEST_CASE("specialise_rows: rows along axes that do not join are refused with a sentence") {
+  sheet s;
+  s.result(row_sum(s.leaf(0)));
+  cuda::task job = cuda::task_for(view_of(s.p), {4, 3, 5});
+  job.reduced_axes = 0b101;
+  job.row_root = true;
+  job.leaves[0] = {memory, {15, 5, 1}, dtype::float32};
+  job.results[0].data = memory + 16384;
+  job.results[0].strides = {0, 1, 0};
+  CHECK_THROWS_AS(cuda::plan_rows(job), value_error);
+}

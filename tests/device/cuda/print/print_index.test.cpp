@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// The kernels of gather and scatter compile for four architectures, in every type. What they compute is tested by
+// tensor/cuda_indexing.test.cpp.
+#include <kiln/device/cuda/print/print_index.hpp>
+
+#include "device/cuda/nvrtc_compile.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+using namespace kiln;
+using cuda::index_kernel;
+
+TEST_CASE("print_index: every kernel compiles for every type") {
+  std::string text, few;  // the kernels of some types are enough for a second architecture
+  std::set<std::string> seen;
+  for (const index_kernel which :
+       {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add, index_kernel::make_keys,
+        index_kernel::sort_step, index_kernel::sort_tiles, index_kernel::sum_in_order})
+    for (const bool wide : {false, true})
+      for (const dtype type : {dtype::boolean, dtype::uint8, dtype::int8, dtype::int16, dtype::int32, dtype::int64,
+                               dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64}) {
+        if (which == index_kernel::scatter_add && size_of(type) == 1) continue;  // see run_index
+        const cuda::source s = cuda::print_index(which, type, wide);
+        if (!seen.insert(s.name).second) continue;
+        text += s.text;
+        if (type == dtype::boolean || type == dtype::bfloat16) few += s.text;
+      }
+  CHECK(seen.size() == 20 + 20 + 14 + 2 + 1 + 1 + 10);
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) {
+    MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    return;
+  }
+  for (const int architecture : {90, 80, 100, 120}) {
+    const auto made = nvrtc.compile(architecture == 90 ? text : few, architecture);
+    CHECK_MESSAGE(made.log.empty(), made.log);
+    CHECK(made.good);
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// Row programs on the emulator against plain loops: every shape of kernel, value and gradient; and they compile.
+#include <kiln/device/cuda/print/print_rows.hpp>
+
+#include "device/cuda/nvrtc_compile.hpp"
+#include "device/cuda/row_cases.hpp"
+
+#include <set>
+
+using namespace rows_test;
+
+namespace {
+
+void plan_and_print(row_case& c, bool wide = false) {
+  c.what = c.written;
+  c.how = cuda::plan_rows(c.what);
+  c.how.wide |= wide;
+  c.printed = cuda::print_rows(c.what, c.how);
+}
+std::string together(const std::deque<row_case>& cases) {
+  std::string all;
+  std::set<std::string> seen;
+  for (const row_case& c : cases)
+    if (seen.insert(c.printed.name).second) all += c.printed.text;
+  return all;
+}
+// Runs a kernel, and folds the shares of sums over rows by a plain loop.
+void run(row_case& c, const emulate::module& module, std::int64_t resident) {
+  const std::int64_t blocks = blocks_for(c.how, c.what, resident), shares = shares_of(c.how, blocks);
+  const std::size_t length = static_cast<std::size_t>(c.written.domain[1]);
+  std::deque<memory> scratch;
+  std::vector<void*> places;
+  for (std::size_t r = 0; r < c.results.size(); ++r)
+    places.push_back(
+        scratch.emplace_back(compute_type(c.written.results[r].type), static_cast<std::size_t>(shares) * length)
+            .data());
+  emulated::run(module, c.printed, c.how, c.what, resident, places);
+  for (std::size_t r = 0; r < c.results.size(); ++r)
+    if (c.how.sums[r] == cuda::summed::across_rows && c.written.results[r].data)
+      for (std::size_t i = 0; i < length; ++i) {
+        real total = c.written.results[r].add ? c.results[r][i] : 0;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(shares); ++k) total += scratch[r][k * length + i];
+        c.results[r].set(i, static_cast<double>(total));
+      }
+}
+
+}  // namespace
+
+TEST_CASE("print_rows: reductions and norms over rows of all lengths, value and gradient") {
+  std::deque<row_case> cases;
+  constexpr std::int64_t lengths[] = {1, 5, 64, 333, 1024, 1500, 4096, 9001};
+  int turn = 0;
+  for (const formula& f : formulas())
+    for (const bool gradient : {false, true})
+      for (const std::int64_t length : lengths) {
+        const dtype types[] = {dtype::float32, dtype::bfloat16, dtype::float32, dtype::float64, dtype::float16};
+        const dtype type = length == 9001 ? dtype::float32 : types[turn++ % 5];
+        row_case& c = cases.emplace_back(f, type, gradient, length > 2000 ? 3 : 11, length, turn % 3 == 0 ? 3 : 0);
+        plan_and_print(c, turn % 7 == 0);
+      }
+  std::set<cuda::kernel_shape> shapes;
+  const emulate::module module(together(cases), emulated::headers());
+  for (row_case& c : cases) {
+    shapes.insert(c.how.shape);
+    const auto start = c.before();
+    run(c, module, 2);
+    c.check(start, tolerance(c.written.results[0].type));
+  }
+  CHECK(shapes.size() == 2);
+}
+
+TEST_CASE("print_rows: rows too long for registers are walked through once per pass") {
+  std::deque<row_case> cases;
+  for (const formula& f : formulas()) plan_and_print(cases.emplace_back(f, dtype::float32, false, 2, 70001));
+  const emulate::module module(together(cases), emulated::headers());
+  for (row_case& c : cases) {
+    CHECK(c.how.shape == cuda::kernel_shape::long_rows);
+    const auto start = c.before();
+    run(c, module, 2);
+    c.check(start, 1e-4);
+  }
+}
+
+TEST_CASE("print_rows: softmax and layer norm compile for four architectures and stay in registers") {
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) {
+    MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    return;
+  }
+  std::deque<row_case> cases;
+  for (const formula& f : formulas())
+    for (const std::int64_t length : {300, 2048, 16384})
+      for (const bool gradient : {false, true})
+        if (f.name == std::string("softmax") || f.leaves == 3)
+          plan_and_print(cases.emplace_back(f, dtype::float32, gradient, 1, length));
+  const std::string text = together(cases);
+  for (const int architecture : {80, 90, 100, 120}) {
+    const auto made = nvrtc.compile(text, architecture);
+    CHECK_MESSAGE(made.good, made.log);
+    CHECK_MESSAGE(made.log.empty(), made.log);
+  }
+  CHECK(nvrtc.ptx(text, 90).find(".local") == std::string::npos);
+}

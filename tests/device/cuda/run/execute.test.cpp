@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+// Launches that are ready: found again for the same layout at other addresses, and for no other layout.
+#include <kiln/device/cuda/run/execute.hpp>
+
+#include <cuda_emulator/stand_in.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace kiln;
+using kiln::cuda::detail::view_of;
+
+namespace {
+
+// x0 * n0 + x1 over n elements.
+struct scaled_sum {
+  program tape;
+  std::uint64_t number = std::bit_cast<std::uint64_t>(3.0);
+  ref<storage> x = cuda::new_storage(4096), y = cuda::new_storage(4096), out = cuda::new_storage(4096);
+  cuda::task job;
+
+  explicit scaled_sum(std::int64_t n) {
+    const auto push = [&](instruction now) { return static_cast<std::int16_t>(tape.push(now)); };
+    const auto x0 = push({.code = opcode::leaf, .type = dtype::float32, .slot = 0});
+    const auto n0 = push({.code = opcode::scalar, .type = dtype::float32, .slot = 0});
+    const auto product = push({.code = opcode_of("mul"), .type = dtype::float32, .a = x0, .b = n0});
+    const auto x1 = push({.code = opcode::leaf, .type = dtype::float32, .slot = 1});
+    tape.add_result(push({.code = opcode_of("add"), .type = dtype::float32, .a = product, .b = x1}));
+    job = cuda::task_for(view_of(tape), {n});
+    job.numbers = &number;
+    job.leaves[0] = {x->data, {1}, dtype::float32, true};
+    job.leaves[1] = {y->data, {1}, dtype::float32, true};
+    job.results[0] = {out->data, {1}, dtype::float32, false};
+    write(x, 2), write(y, 1);
+  }
+  static void write(const ref<storage>& to, float value) {
+    const std::vector<float> values(1024, value);
+    cuda::copy_to_device(to->data, values.data(), 4096, cuda::current_stream({}));
+  }
+  float first() const { return cuda::read_value<float>(out->data, cuda::current_stream({})); }
+};
+
+}  // namespace
+
+TEST_CASE("execute: the same layout is planned once; addresses and numbers are put in anew") {
+  const auto& device = emulate::stand_in();
+  cuda::launch_table table;
+  scaled_sum a(100), b(100);
+  cuda::execute(table, a.job, {});
+  CHECK(a.first() == 7);
+  const auto ready = table.find(a.job, {});
+  REQUIRE(ready != nullptr);
+  CHECK(table.find(b.job, {}) == ready);
+  b.number = std::bit_cast<std::uint64_t>(10.0);
+  device.reset();
+  cuda::execute(table, b.job, {});
+  if (device.emulated()) CHECK(device.count("cuLaunchKernel") == 1);
+  if (device.emulated()) CHECK(device.count("cuModuleLoadData") == 0);
+  CHECK(b.first() == 21);
+}
+
+TEST_CASE("execute: another size, stride, alignment, device or overlap is another layout") {
+  emulate::stand_in();
+  cuda::launch_table table;
+  scaled_sum a(100);
+  cuda::execute(table, a.job, {});
+  const cuda::task same = a.job;
+  CHECK(table.find(same, Cuda{1}) == nullptr);
+  const auto differs = [&](auto change) {
+    cuda::task other = same;
+    change(other);
+    return table.find(other, {}) == nullptr;
+  };
+  CHECK_FALSE(differs([](cuda::task&) {}));
+  CHECK(differs([](cuda::task& t) { t.domain = {99}; }));
+  CHECK(differs([](cuda::task& t) { t.leaves[0].strides = {2}; }));
+  CHECK(differs([](cuda::task& t) { t.leaves[1].data = static_cast<const float*>(t.leaves[1].data) + 1; }));
+  CHECK(differs([](cuda::task& t) { t.leaves[1].data = t.leaves[0].data; }));
+  CHECK(differs([](cuda::task& t) { t.results[0].data = const_cast<void*>(t.leaves[0].data); }));
+  CHECK(differs([](cuda::task& t) { t.results[0].add = true; }));
+  CHECK(differs([](cuda::task& t) { t.results[0].type = dtype::float64; }));
+  // An address that keeps the alignment is the same layout.
+  CHECK_FALSE(differs([](cuda::task& t) { t.leaves[1].data = static_cast<const float*>(t.leaves[1].data) + 4; }));
+}
+
+TEST_CASE("execute: results that lie on a leaf, or beside it, are right") {
+  emulate::stand_in();
+  cuda::launch_table table;
+  scaled_sum a(100);
+  a.job.results[0].data = const_cast<void*>(a.job.leaves[0].data);
+  for (const float want : {7.0f, 22.0f, 67.0f}) {
+    cuda::execute(table, a.job, {});
+    CHECK(cuda::read_value<float>(a.x->data, cuda::current_stream({})) == want);
+  }
+}
+
+TEST_CASE("execute: ever new shapes do not collect plans without end") {
+  emulate::stand_in();
+  cuda::launch_table table;
+  scaled_sum a(1);
+  for (std::int64_t n = 1; n < 200; ++n) {
+    a.job.domain = {n};
+    cuda::execute(table, a.job, {});
+  }
+  CHECK(table.find(a.job, {}) != nullptr);
+  a.job.domain = {1};
+  CHECK(table.find(a.job, {}) == nullptr);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// atomic_file: there whole or not at all, whatever stops it.
+#include <kiln/io/atomic_file.hpp>
+
+#include <support/child.hpp>
+#include <support/idx_files.hpp>
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+using kiln::io_error;
+using kiln::io::atomic_file;
+using kiln_tests::scratch_directory;
+using kiln_tests::slurp;
+
+namespace {
+void put(const std::filesystem::path& path, const std::string& text) {
+  atomic_file file("put", path);
+  file.write(text);
+  file.commit();
+}
+std::size_t files_in(const scratch_directory& dir) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(dir.path()), std::filesystem::directory_iterator()));
+}
+}  // namespace
+
+TEST_CASE("atomic_file: a file is there once it is committed, and takes another's place and rights") {
+  const scratch_directory dir;
+  const auto path = dir.path() / "x";
+  {
+    atomic_file file("put", path);
+    file.write("abc");
+    CHECK(file.written() == 3);
+    CHECK_FALSE(std::filesystem::exists(path));
+    file.commit();
+  }
+  CHECK(slurp(path) == "abc");
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  struct stat found {};
+  REQUIRE(::stat(path.c_str(), &found) == 0);
+  CHECK((found.st_mode & 07777) == (0666 & ~mask));
+  REQUIRE(::chmod(path.c_str(), 0640) == 0);
+  put(path, "de");
+  CHECK(slurp(path) == "de");
+  REQUIRE(::stat(path.c_str(), &found) == 0);
+  CHECK((found.st_mode & 07777) == 0640);
+  CHECK(files_in(dir) == 1);
+}
+
+TEST_CASE("atomic_file: what is not committed was never there") {
+  const scratch_directory dir;
+  put(dir.path() / "x", "old");
+  {
+    atomic_file file("put", dir.path() / "x");
+    file.write("new");
+  }
+  CHECK(slurp(dir.path() / "x") == "old");
+  CHECK(files_in(dir) == 1);
+}
+
+TEST_CASE("atomic_file: a program that is killed while it writes leaves the file before") {
+  const scratch_directory dir;
+  put(dir.path() / "x", "old");
+  const int status = kiln::support::run_in_child([&]() -> int {
+    atomic_file file("put", dir.path() / "x");
+    file.write("new");
+    ::_exit(3);
+  });
+  CHECK(status == 3);
+  CHECK(slurp(dir.path() / "x") == "old");
+}
+
+TEST_CASE("atomic_file: a full disk is an error, and the file before stays") {
+  const scratch_directory dir;
+  put(dir.path() / "x", "old");
+  CHECK(kiln::support::run_in_child([&] {
+          ::signal(SIGXFSZ, SIG_IGN);
+          const rlimit most{1000, 1000};  // what a file may have: writing more fails as on a full disk
+          if (::setrlimit(RLIMIT_FSIZE, &most) != 0) return 77;
+          try {
+            put(dir.path() / "x", std::string(2000, 'n'));
+          } catch (const io_error& e) {
+            return std::string(e.what()).find("cannot write") != std::string::npos ? 0 : 2;
+          }
+          return 1;
+        }) == 0);
+  CHECK(slurp(dir.path() / "x") == "old");
+  CHECK(files_in(dir) == 1);
+}
+
+TEST_CASE("atomic_file: a link leads to the file that it names") {
+  const scratch_directory dir;
+  std::filesystem::create_directory(dir.path() / "there");
+  put(dir.path() / "there/x", "old");
+  std::filesystem::create_symlink("there/x", dir.path() / "link");
+  put(dir.path() / "link", "new");
+  CHECK(std::filesystem::is_symlink(dir.path() / "link"));
+  CHECK(slurp(dir.path() / "there/x") == "new");
+}
+
+TEST_CASE("atomic_file: places where no file can be") {
+  const scratch_directory dir;
+  CHECK_THROWS_WITH_AS(put(dir.path() / "absent/x", ""), doctest::Contains("cannot make a file in"), io_error);
+  CHECK_THROWS_WITH_AS(put(dir.path(), ""), doctest::Contains("is a directory"), io_error);
+  CHECK_THROWS_WITH_AS(put("/dev/null", ""), doctest::Contains("is a pipe or a device"), io_error);
+  CHECK_THROWS_AS(put("", ""), io_error);
+}
