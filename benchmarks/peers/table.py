@@ -69,6 +69,10 @@ def rows(products):
         Row("`mnist_mlp` step, batch 64", "mnist_step/1", "torch", least=2),
         Row("`mnist_mlp` step, batch 64, two threads", "mnist_step/2", "torch", least=2, elapsed=True),
     ]
+    for work, text, least in (("knossos", "Knossos network", 2), ("cnn", "convolutional network", 1),
+                              ("lstm", "LSTM", 1.2), ("block", "transformer block", 1.2)):
+        table.append(Row(f"{text}, a step of Adam", f"models/{work}/1", "torch", least=least))
+        table.append(Row(f"{text}, a step of Adam, two threads", f"models/{work}/2", "torch", least=least, elapsed=True))
     for work in ("map", "softmax", "product"):
         one, name = f"threads/{work}/kiln_1", {"map": formula + ", 1 Mi", "product": "product, 1024³"}.get(work, work)
         table.append(Row(f"{name}: two threads", f"threads/{work}", one, least=1.8, entry="kiln_2", elapsed=True))

@@ -160,4 +160,91 @@ step torch_mnist_step(const float* x, const float* t, std::size_t batch) {
   };
 }
 
+namespace {
+
+/// Steps of Adam on what `loss` computes with the module.
+template <class Module, class Loss>
+step adam_steps(Module module, Loss loss) {
+  auto adam = std::make_shared<torch::optim::Adam>(module->parameters(), torch::optim::AdamOptions(0.003));
+  return [module, adam, loss, value = Tensor()]() mutable {
+    adam->zero_grad();
+    value = loss(module);
+    value.backward();
+    adam->step();
+    return static_cast<const float*>(value.data_ptr<float>());
+  };
+}
+Tensor classes(std::size_t batch) {
+  return torch::arange(size(batch)) * 7 % 10;
+}
+Tensor relu3(const Tensor& x) {
+  return torch::where(x < 0, torch::zeros({}), torch::where(x < 1, x * x * x / 3, x - 2.0 / 3));
+}
+
+}  // namespace
+
+step torch_knossos_step(const float* x, std::size_t batch) {
+  struct network : torch::nn::Module {
+    torch::nn::Linear fc1{784, 256}, fc2{256, 128}, fc3{128, 64}, fc4{64, 10};
+    torch::nn::BatchNorm1d norm2{128}, norm3{64};
+    network() {
+      register_module("fc1", fc1), register_module("fc2", fc2), register_module("fc3", fc3);
+      register_module("fc4", fc4), register_module("norm2", norm2), register_module("norm3", norm3);
+    }
+  };
+  return adam_steps(std::make_shared<network>(), [x = wrap(x, {size(batch), 784}), y = classes(batch)](auto& net) {
+    const Tensor h2 = torch::dropout(relu3(net->norm2(net->fc2(relu3(net->fc1(x))))), 0.3, true);
+    return torch::nll_loss(torch::log_softmax(net->fc4(relu3(net->norm3(net->fc3(h2)))), 1), y);
+  });
+}
+
+step torch_cnn_step(const float* x, std::size_t batch) {
+  struct network : torch::nn::Module {
+    torch::nn::Conv2d conv1{torch::nn::Conv2dOptions(1, 32, 3).padding(1)},
+        conv2{torch::nn::Conv2dOptions(32, 64, 3).padding(1)};
+    torch::nn::Linear fc1{3136, 128}, fc2{128, 10};
+    network() {
+      register_module("conv1", conv1), register_module("conv2", conv2);
+      register_module("fc1", fc1), register_module("fc2", fc2);
+    }
+  };
+  return adam_steps(std::make_shared<network>(),
+                    [x = wrap(x, {size(batch), 1, 28, 28}), y = classes(batch)](auto& net) {
+                      Tensor h = torch::max_pool2d(torch::relu(net->conv1(x)), 2);
+                      h = torch::max_pool2d(torch::relu(net->conv2(h)), 2).flatten(1);
+                      return torch::cross_entropy_loss(net->fc2(torch::relu(net->fc1(h))), y);
+                    });
+}
+
+step torch_lstm_step(const float* x, std::size_t batch, std::size_t times) {
+  struct network : torch::nn::Module {
+    torch::nn::LSTM lstm{torch::nn::LSTMOptions(64, 128).batch_first(true)};
+    torch::nn::Linear fc{128, 10};
+    network() { register_module("lstm", lstm), register_module("fc", fc); }
+  };
+  return adam_steps(std::make_shared<network>(), [x = wrap(x, {size(batch), size(times), 64}), y = classes(batch),
+                                                  last = size(times) - 1](auto& net) {
+    return torch::cross_entropy_loss(net->fc(std::get<0>(net->lstm(x)).select(1, last)), y);
+  });
+}
+
+step torch_block_step(const float* x, std::size_t batch, std::size_t times) {
+  // Written out of a fused attention, as torch.nn.TransformerEncoderLayer is in Python.
+  struct network : torch::nn::Module {
+    torch::nn::Linear in{128, 384}, out{128, 128}, linear1{128, 512}, linear2{512, 128};
+    torch::nn::LayerNorm norm1{torch::nn::LayerNormOptions({128})}, norm2{torch::nn::LayerNormOptions({128})};
+    network() {
+      register_module("in", in), register_module("out", out), register_module("linear1", linear1);
+      register_module("linear2", linear2), register_module("norm1", norm1), register_module("norm2", norm2);
+    }
+  };
+  return adam_steps(std::make_shared<network>(), [x = wrap(x, {size(batch), size(times), 128})](auto& net) {
+    const auto b = x.size(0), t = x.size(1);
+    const auto parts = net->in(x).reshape({b, t, 3, 4, 32}).permute({2, 0, 3, 1, 4}).unbind(0);
+    const Tensor mixed = at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
+    const Tensor y = net->norm1(x + net->out(mixed.transpose(1, 2).reshape({b, t, 128})));
+    return torch::mse_loss(net->norm2(y + net->linear2(torch::relu(net->linear1(y)))), torch::zeros_like(x));
+  });
+}
+
 }  // namespace peers

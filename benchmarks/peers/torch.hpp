@@ -43,4 +43,10 @@ step torch_curve_step();
 /// One step of gradient descent with momentum of the 784-256-10 network on x [batch, 784] and one-hot t [batch, 10].
 step torch_mnist_step(const float* x, const float* t, std::size_t batch);
 
+// One step of Adam, by its loss: of the models of run_time/models.cpp, on the inputs that it has there.
+step torch_knossos_step(const float* x, std::size_t batch);
+step torch_cnn_step(const float* x, std::size_t batch);
+step torch_lstm_step(const float* x, std::size_t batch, std::size_t times);
+step torch_block_step(const float* x, std::size_t batch, std::size_t times);
+
 }  // namespace peers

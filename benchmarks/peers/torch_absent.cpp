@@ -58,4 +58,17 @@ step torch_mnist_step(const float*, const float*, std::size_t) {
   return {};
 }
 
+step torch_knossos_step(const float*, std::size_t) {
+  return {};
+}
+step torch_cnn_step(const float*, std::size_t) {
+  return {};
+}
+step torch_lstm_step(const float*, std::size_t, std::size_t) {
+  return {};
+}
+step torch_block_step(const float*, std::size_t, std::size_t) {
+  return {};
+}
+
 }  // namespace peers

@@ -2,7 +2,7 @@
 // The page's two plots, a function and its derivative, drawn by gnuplot where it is installed.
 #pragma once
 
-#include "../mnist_mlp/learning_curve.hpp"
+#include "../support/learning_curve.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace knossos {
 /// or why there is no picture.
 template <class F, class Slope>
 std::string draw_function(const F& f, const Slope& slope, const std::string& file) {
-  if (!mnist::program_exists("gnuplot")) return "no picture: gnuplot is not installed";
+  if (!support::program_exists("gnuplot")) return "no picture: gnuplot is not installed";
   std::ostringstream script;
   script << "$points << end\n";
   for (int i = -100; i <= 100; ++i) {
@@ -29,7 +29,7 @@ std::string draw_function(const F& f, const Slope& slope, const std::string& fil
   // Without waiting, in case the name is that of a pipe.
   const int picture = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
   if (picture < 0) return "no picture: cannot write " + file;
-  const bool drawn = mnist::run_gnuplot(script.str(), picture);
+  const bool drawn = support::run_gnuplot(script.str(), picture);
   close(picture);
   return drawn ? "picture: " + file : "no picture: gnuplot could not draw " + file;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Training beside PyTorch's: from the same weights on the same data, the same losses over 200 steps, in double.
+#include <kiln/kiln.hpp>
 #include <kiln/nn.hpp>
 #include <kiln/optim.hpp>
 

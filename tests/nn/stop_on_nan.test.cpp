@@ -2,6 +2,7 @@
 // Training that ends at a loss that is no number.
 #include <kiln/nn/stop_on_nan.hpp>
 
+#include <kiln/kiln.hpp>
 #include <kiln/nn/layers/linear.hpp>
 #include <kiln/nn/loss/regression.hpp>
 #include <kiln/optim/sgd.hpp>
@@ -36,17 +37,18 @@ TEST_CASE("stop_on_nan: names the step, and the layer whose numbers are not fini
   nn::stop_on_nan stop(net);
   CHECK((said(stop, 1.5f).empty() && said(stop, 0).empty() && stop.step() == 2));
   net.fc1.bias.data()[1] = 1e20f;
-  CHECK(
-      said(stop, not_a_number).starts_with("stop_on_nan: in step 3 the loss is nan; all parameters are finite, the largest "
-                                  "those of fc1 (Linear), up to 1e+20 in fc1.bias: try a smaller rate"));
+  CHECK(said(stop, not_a_number)
+            .starts_with("stop_on_nan: in step 3 the loss is nan; all parameters are finite, the largest "
+                         "those of fc1 (Linear), up to 1e+20 in fc1.bias: try a smaller rate"));
   backward(sum(net.fc2.weight * std::numeric_limits<float>::infinity()));
   CHECK(
       said(stop, std::numeric_limits<float>::infinity())
           .starts_with("stop_on_nan: in step 4 the loss is inf; fc2 (Linear) is the first with a gradient that is not "
                        "finite, of fc2.weight: "));
   net.fc2.weight.data()[0] = not_a_number;
-  CHECK(said(stop, not_a_number).starts_with(
-      "stop_on_nan: in step 5 the loss is nan; fc2 (Linear) holds numbers that are not finite, in fc2.weight: "));
+  CHECK(said(stop, not_a_number)
+            .starts_with("stop_on_nan: in step 5 the loss is nan; fc2 (Linear) holds numbers that are not finite, in "
+                         "fc2.weight: "));
 }
 
 TEST_CASE("stop_on_nan: a rate that is too large ends with its sentence") {

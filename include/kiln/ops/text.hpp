@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // A value that exists only as text of a language like C++: the value rule of an op, called with texts, spells the op,
 // so no printer names an op. The functions below are what rules may call. Operators are printed as such; what a
-// function is called, or written as, says the language: CUDA's (device/cuda/print/text.hpp) calls device functions of the
-// same names, plain C++ (transform/cpp_text.hpp) those of the standard library.
+// function is called, or written as, says the language: CUDA's (device/cuda/print/text.hpp) calls device functions of
+// the same names, plain C++ (transform/cpp_text.hpp) those of the standard library.
 #pragma once
 
 #include <concepts>

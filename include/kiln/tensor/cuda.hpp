@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <kiln/device/cuda/print/print_random.hpp>
+#include <kiln/device/cuda/run/launch_fixed.hpp>
 #include <kiln/tensor/cuda_products.hpp>
 #include <kiln/tensor/cuda_run.hpp>
 #include <kiln/tensor/executor.hpp>

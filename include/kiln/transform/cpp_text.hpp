@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A tape of plain numbers as the text of a C++ function. Each value has a statement of its own, spelled by its op's
-// value rule (ops/text.hpp), and what a rule calls is written as device/cpu/kernel/plain.hpp computes it: the same operations
-// in the same order, so the same bits.
+// value rule (ops/text.hpp), and what a rule calls is written as device/cpu/kernel/plain.hpp computes it: the same
+// operations in the same order, so the same bits.
 #pragma once
 
 #include <array>

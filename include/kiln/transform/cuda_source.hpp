@@ -46,7 +46,7 @@ std::string cuda_function_source(const F& f, const X&... x) {
   const cuda::device_shape shape = cuda_available() ? cuda::detail::shape_of(Cuda{}) : cuda::device_shape{};
   std::size_t scratch = 0;
   for (const cuda::launch& each : cuda::schedule(task, shape, cuda::detail::planned_scratch(scratch)))
-    text += (text.empty() ? "" : "\n") + each.print(each.job, each.how).text;
+    text += (text.empty() ? "" : "\n") + print_kernel(each).text;
   std::string formula = infix(view(traced_formula<Tag, E, inputs>::tape), rules_for<E>, printed);
   for (std::size_t at = 0; (at = formula.find('\n', at)) != formula.npos;) formula.insert(++at, "// ");
   return "// " + formula + "\n" + text;

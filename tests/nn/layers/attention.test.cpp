@@ -4,6 +4,8 @@
 
 #include "nn/layers/check.hpp"
 
+#include <kiln/kiln.hpp>
+
 using namespace kiln;
 
 TEST_CASE("MultiheadAttention: PyTorch's values, gradients and names") {

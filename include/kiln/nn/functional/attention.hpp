@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// scaled_dot_product_attention. On the processor it never holds the matrix of scores (device/cpu/products/attention.hpp): beside
-// its operands and its result it keeps one number for each query. On other devices it is the products and the softmax
-// between them.
+// scaled_dot_product_attention. On the processor it never holds the matrix of scores
+// (device/cpu/products/attention.hpp): beside its operands and its result it keeps one number for each query. On other
+// devices it is the products and the softmax between them.
 #pragma once
 
 #include <array>
