@@ -79,11 +79,11 @@ inline void evaluate_as(cell& x, bool keeps) {
   x.arity = 0;
 }
 
-inline void evaluate(cell& x) {
+KILN_INLINE void evaluate(cell& x) {
   evaluate_as(x, true);
 }
 
-inline const ref<tensor_state>& state_of(cell& x) {
+KILN_INLINE const ref<tensor_state>& state_of(cell& x) {
   if (x.is == form::number && !x.value) {
     const std::shared_ptr<cell> made = materialised(x);
     x.value = made->value;
@@ -93,7 +93,7 @@ inline const ref<tensor_state>& state_of(cell& x) {
   return x.value;
 }
 
-inline std::shared_ptr<cell> cell_of(ref<tensor_state> state) {
+KILN_INLINE std::shared_ptr<cell> cell_of(ref<tensor_state> state) {
   auto made = std::make_shared<cell>();
   made->type = state->type;
   made->sizes = state->sizes;
