@@ -4,6 +4,7 @@
 
 #include <dynamic/values.hpp>
 #include <kiln/dynamic/products.hpp>
+#include <kiln/dynamic/shape.hpp>
 
 using namespace kiln::dynamic;
 using namespace test;
