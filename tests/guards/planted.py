@@ -359,6 +359,26 @@ class headers_alone(planted):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("core/d.hpp:6", result.stdout)
 
+    def test_headers_alone_second_part(self):
+        # A first part that lives on what its second part brings, and a second part that lacks something itself.
+        second = "\n#ifndef KILN_COMPILED\n#include <kiln/core/c_impl.hpp>\n#endif"
+        self.header("kiln/core/c_impl.hpp", "#include <string>\n#include <kiln/core/c.hpp>\ninline std::string s;")
+        self.header("kiln/core/c.hpp", "int seven();" + second)
+        self.assertEqual(self.verified().returncode, 0)
+        self.header("kiln/core/c.hpp", "#ifndef KILN_COMPILED\n#include <kiln/core/c_impl.hpp>\n#endif\ninline std::string t;")
+        self.assertIn("core/c.hpp:6", self.verified().stdout)
+        self.header("kiln/core/c.hpp", "int seven();" + second)
+        self.header("kiln/core/c_impl.hpp", "#include <kiln/core/c.hpp>\ninline std::string s;")
+        self.assertIn("core/c_impl.hpp:4", self.verified().stdout)
+
+    def test_headers_alone_include_with_a_comment(self):
+        # The words behind an include are not part of the header's name.
+        self.header("kiln/core/c.hpp", "#include <string>\n")
+        self.header("kiln/core/d.hpp", "#include <kiln/core/c.hpp>  // everything\ninline std::string s;")
+        result = self.verified()
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("5 headers in 2 compiles", result.stdout)
+
     def test_headers_alone_from_a_common_one(self):
         # All but one of the upper headers bring the common one, and only they may start from it.
         self.header("kiln/core/common.hpp", "#include <string>\n")
@@ -366,7 +386,7 @@ class headers_alone(planted):
             self.header(f"kiln/core/user{i}.hpp", f"#include <kiln/core/common.hpp>\ninline std::string user{i};")
         result = self.verified()
         self.assertEqual(result.returncode, 0)
-        self.assertIn("9 of them from kiln/core/common.hpp", result.stdout)
+        self.assertIn("from 1 common ones", result.stdout)
         self.header("kiln/core/user5.hpp", "#include <kiln/core/common.hpp>\ninline std::vector<int> v;")
         self.assertIn("core/user5.hpp:4", self.verified().stdout)
         self.header("kiln/core/user5.hpp", "inline std::string no_user;")
