@@ -28,84 +28,83 @@ constexpr bool same_form<A(As...), B(Bs...)> = [] {
     return ((sizeof(As) == sizeof(Bs) && std::is_pointer_v<As> == std::is_pointer_v<Bs>)&&...) &&
            sizeof(A) == sizeof(B);
 }();
+// Of pointers to functions. Types, and no function named: without the toolkit's libraries there is none to link.
 template <class Ours, class Theirs>
-constexpr bool same(Ours*, Theirs*) {
-  return same_form<Ours, Theirs>;
-}
+constexpr bool same = same_form<std::remove_pointer_t<Ours>, std::remove_pointer_t<Theirs>>;
 
 }  // namespace
 
 TEST_CASE("every declared function of the driver has the form of the toolkit's") {
   const kiln::cuda::driver_functions f{};
-  CHECK(same(f.init, &::cuInit));
-  CHECK(same(f.driver_get_version, &::cuDriverGetVersion));
-  CHECK(same(f.get_error_name, &::cuGetErrorName));
-  CHECK(same(f.get_error_string, &::cuGetErrorString));
-  CHECK(same(f.device_get_count, &::cuDeviceGetCount));
-  CHECK(same(f.device_get, &::cuDeviceGet));
-  CHECK(same(f.device_get_name, &::cuDeviceGetName));
-  CHECK(same(f.device_get_attribute, &::cuDeviceGetAttribute));
-  CHECK(same(f.device_total_memory, &::cuDeviceTotalMem));
-  CHECK(same(f.device_can_access_peer, &::cuDeviceCanAccessPeer));
-  CHECK(same(f.primary_context_retain, &::cuDevicePrimaryCtxRetain));
-  CHECK(same(f.primary_context_release, &::cuDevicePrimaryCtxRelease));
-  CHECK(same(f.context_get_current, &::cuCtxGetCurrent));
-  CHECK(same(f.context_set_current, &::cuCtxSetCurrent));
-  CHECK(same(f.context_synchronize, static_cast<CUresult (*)()>(&::cuCtxSynchronize)));
-  CHECK(same(f.context_enable_peer_access, &::cuCtxEnablePeerAccess));
-  CHECK(same(f.memory_allocate, &::cuMemAlloc));
-  CHECK(same(f.memory_free, &::cuMemFree));
-  CHECK(same(f.host_memory_allocate, &::cuMemHostAlloc));
-  CHECK(same(f.host_memory_free, &::cuMemFreeHost));
-  CHECK(same(f.memory_get_info, &::cuMemGetInfo));
-  CHECK(same(f.pointer_get_attribute, &::cuPointerGetAttribute));
-  CHECK(same(f.copy_to_device, &::cuMemcpyHtoDAsync));
-  CHECK(same(f.copy_to_host, &::cuMemcpyDtoHAsync));
-  CHECK(same(f.copy_on_device, &::cuMemcpyDtoDAsync));
-  CHECK(same(f.copy_to_peer, &::cuMemcpyPeerAsync));
-  CHECK(same(f.fill_bytes, &::cuMemsetD8Async));
-  CHECK(same(f.stream_create, &::cuStreamCreateWithPriority));
-  CHECK(same(f.stream_destroy, &::cuStreamDestroy));
-  CHECK(same(f.stream_synchronize, &::cuStreamSynchronize));
-  CHECK(same(f.stream_query, &::cuStreamQuery));
-  CHECK(same(f.stream_wait_event, &::cuStreamWaitEvent));
-  CHECK(same(f.event_create, &::cuEventCreate));
-  CHECK(same(f.event_destroy, &::cuEventDestroy));
-  CHECK(same(f.event_record, &::cuEventRecord));
-  CHECK(same(f.event_query, &::cuEventQuery));
-  CHECK(same(f.event_synchronize, &::cuEventSynchronize));
-  CHECK(same(f.event_elapsed_time, &::cuEventElapsedTime));
-  CHECK(same(f.module_load_data, &::cuModuleLoadData));
-  CHECK(same(f.module_unload, &::cuModuleUnload));
-  CHECK(same(f.module_get_function, &::cuModuleGetFunction));
-  CHECK(same(f.function_get_attribute, &::cuFuncGetAttribute));
-  CHECK(same(f.function_set_attribute, &::cuFuncSetAttribute));
-  CHECK(same(f.blocks_per_multiprocessor, &::cuOccupancyMaxActiveBlocksPerMultiprocessor));
-  CHECK(same(f.launch_kernel, &::cuLaunchKernel));
-  CHECK(same(f.stream_begin_capture, &::cuStreamBeginCapture));
-  CHECK(same(f.stream_end_capture, &::cuStreamEndCapture));
-  CHECK(same(f.stream_is_capturing, &::cuStreamIsCapturing));
-  CHECK(same(f.graph_instantiate, &::cuGraphInstantiate));
-  CHECK(same(f.graph_launch, &::cuGraphLaunch));
-  CHECK(same(f.graph_exec_destroy, &::cuGraphExecDestroy));
-  CHECK(same(f.graph_destroy, &::cuGraphDestroy));
+  CHECK(same<decltype(f.init), decltype(&::cuInit)>);
+  CHECK(same<decltype(f.driver_get_version), decltype(&::cuDriverGetVersion)>);
+  CHECK(same<decltype(f.get_error_name), decltype(&::cuGetErrorName)>);
+  CHECK(same<decltype(f.get_error_string), decltype(&::cuGetErrorString)>);
+  CHECK(same<decltype(f.device_get_count), decltype(&::cuDeviceGetCount)>);
+  CHECK(same<decltype(f.device_get), decltype(&::cuDeviceGet)>);
+  CHECK(same<decltype(f.device_get_name), decltype(&::cuDeviceGetName)>);
+  CHECK(same<decltype(f.device_get_attribute), decltype(&::cuDeviceGetAttribute)>);
+  CHECK(same<decltype(f.device_total_memory), decltype(&::cuDeviceTotalMem)>);
+  CHECK(same<decltype(f.device_can_access_peer), decltype(&::cuDeviceCanAccessPeer)>);
+  CHECK(same<decltype(f.primary_context_retain), decltype(&::cuDevicePrimaryCtxRetain)>);
+  CHECK(same<decltype(f.primary_context_release), decltype(&::cuDevicePrimaryCtxRelease)>);
+  CHECK(same<decltype(f.context_get_current), decltype(&::cuCtxGetCurrent)>);
+  CHECK(same<decltype(f.context_set_current), decltype(&::cuCtxSetCurrent)>);
+  CHECK(same<decltype(f.context_synchronize), decltype(static_cast<CUresult (*)()>(&::cuCtxSynchronize))>);
+  CHECK(same<decltype(f.context_enable_peer_access), decltype(&::cuCtxEnablePeerAccess)>);
+  CHECK(same<decltype(f.memory_allocate), decltype(&::cuMemAlloc)>);
+  CHECK(same<decltype(f.memory_free), decltype(&::cuMemFree)>);
+  CHECK(same<decltype(f.host_memory_allocate), decltype(&::cuMemHostAlloc)>);
+  CHECK(same<decltype(f.host_memory_free), decltype(&::cuMemFreeHost)>);
+  CHECK(same<decltype(f.memory_get_info), decltype(&::cuMemGetInfo)>);
+  CHECK(same<decltype(f.pointer_get_attribute), decltype(&::cuPointerGetAttribute)>);
+  CHECK(same<decltype(f.copy_to_device), decltype(&::cuMemcpyHtoDAsync)>);
+  CHECK(same<decltype(f.copy_to_host), decltype(&::cuMemcpyDtoHAsync)>);
+  CHECK(same<decltype(f.copy_on_device), decltype(&::cuMemcpyDtoDAsync)>);
+  CHECK(same<decltype(f.copy_to_peer), decltype(&::cuMemcpyPeerAsync)>);
+  CHECK(same<decltype(f.fill_bytes), decltype(&::cuMemsetD8Async)>);
+  CHECK(same<decltype(f.stream_create), decltype(&::cuStreamCreateWithPriority)>);
+  CHECK(same<decltype(f.stream_destroy), decltype(&::cuStreamDestroy)>);
+  CHECK(same<decltype(f.stream_synchronize), decltype(&::cuStreamSynchronize)>);
+  CHECK(same<decltype(f.stream_query), decltype(&::cuStreamQuery)>);
+  CHECK(same<decltype(f.stream_wait_event), decltype(&::cuStreamWaitEvent)>);
+  CHECK(same<decltype(f.event_create), decltype(&::cuEventCreate)>);
+  CHECK(same<decltype(f.event_destroy), decltype(&::cuEventDestroy)>);
+  CHECK(same<decltype(f.event_record), decltype(&::cuEventRecord)>);
+  CHECK(same<decltype(f.event_query), decltype(&::cuEventQuery)>);
+  CHECK(same<decltype(f.event_synchronize), decltype(&::cuEventSynchronize)>);
+  CHECK(same<decltype(f.event_elapsed_time), decltype(&::cuEventElapsedTime)>);
+  CHECK(same<decltype(f.module_load_data), decltype(&::cuModuleLoadData)>);
+  CHECK(same<decltype(f.module_unload), decltype(&::cuModuleUnload)>);
+  CHECK(same<decltype(f.module_get_function), decltype(&::cuModuleGetFunction)>);
+  CHECK(same<decltype(f.function_get_attribute), decltype(&::cuFuncGetAttribute)>);
+  CHECK(same<decltype(f.function_set_attribute), decltype(&::cuFuncSetAttribute)>);
+  CHECK(same<decltype(f.blocks_per_multiprocessor), decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>);
+  CHECK(same<decltype(f.launch_kernel), decltype(&::cuLaunchKernel)>);
+  CHECK(same<decltype(f.stream_begin_capture), decltype(&::cuStreamBeginCapture)>);
+  CHECK(same<decltype(f.stream_end_capture), decltype(&::cuStreamEndCapture)>);
+  CHECK(same<decltype(f.stream_is_capturing), decltype(&::cuStreamIsCapturing)>);
+  CHECK(same<decltype(f.graph_instantiate), decltype(&::cuGraphInstantiate)>);
+  CHECK(same<decltype(f.graph_launch), decltype(&::cuGraphLaunch)>);
+  CHECK(same<decltype(f.graph_exec_destroy), decltype(&::cuGraphExecDestroy)>);
+  CHECK(same<decltype(f.graph_destroy), decltype(&::cuGraphDestroy)>);
 }
 
 TEST_CASE("every declared function of NVRTC has the form of the toolkit's") {
   const kiln::cuda::nvrtc_functions f{};
-  CHECK(same(f.get_error_string, &::nvrtcGetErrorString));
-  CHECK(same(f.version, &::nvrtcVersion));
-  CHECK(same(f.get_num_supported_archs, &::nvrtcGetNumSupportedArchs));
-  CHECK(same(f.get_supported_archs, &::nvrtcGetSupportedArchs));
-  CHECK(same(f.create_program, &::nvrtcCreateProgram));
-  CHECK(same(f.destroy_program, &::nvrtcDestroyProgram));
-  CHECK(same(f.compile_program, &::nvrtcCompileProgram));
-  CHECK(same(f.get_program_log_size, &::nvrtcGetProgramLogSize));
-  CHECK(same(f.get_program_log, &::nvrtcGetProgramLog));
-  CHECK(same(f.get_ptx_size, &::nvrtcGetPTXSize));
-  CHECK(same(f.get_ptx, &::nvrtcGetPTX));
-  CHECK(same(f.get_cubin_size, &::nvrtcGetCUBINSize));
-  CHECK(same(f.get_cubin, &::nvrtcGetCUBIN));
+  CHECK(same<decltype(f.get_error_string), decltype(&::nvrtcGetErrorString)>);
+  CHECK(same<decltype(f.version), decltype(&::nvrtcVersion)>);
+  CHECK(same<decltype(f.get_num_supported_archs), decltype(&::nvrtcGetNumSupportedArchs)>);
+  CHECK(same<decltype(f.get_supported_archs), decltype(&::nvrtcGetSupportedArchs)>);
+  CHECK(same<decltype(f.create_program), decltype(&::nvrtcCreateProgram)>);
+  CHECK(same<decltype(f.destroy_program), decltype(&::nvrtcDestroyProgram)>);
+  CHECK(same<decltype(f.compile_program), decltype(&::nvrtcCompileProgram)>);
+  CHECK(same<decltype(f.get_program_log_size), decltype(&::nvrtcGetProgramLogSize)>);
+  CHECK(same<decltype(f.get_program_log), decltype(&::nvrtcGetProgramLog)>);
+  CHECK(same<decltype(f.get_ptx_size), decltype(&::nvrtcGetPTXSize)>);
+  CHECK(same<decltype(f.get_ptx), decltype(&::nvrtcGetPTX)>);
+  CHECK(same<decltype(f.get_cubin_size), decltype(&::nvrtcGetCUBINSize)>);
+  CHECK(same<decltype(f.get_cubin), decltype(&::nvrtcGetCUBIN)>);
 }
 
 TEST_CASE("every declared constant has the toolkit's value") {
