@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kiln/device/cuda/run/execute.hpp>
+#include <kiln/tape/infix.hpp>
 
 namespace kiln::cuda {
 

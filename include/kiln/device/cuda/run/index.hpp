@@ -14,6 +14,7 @@
 #include <kiln/device/cuda/memory/memory.hpp>
 #include <kiln/device/cuda/print/print_index.hpp>
 #include <kiln/device/cuda/run/fault.hpp>
+#include <kiln/device/cuda/run/launch_fixed.hpp>
 
 namespace kiln::cuda {
 
