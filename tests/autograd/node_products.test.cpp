@@ -60,3 +60,29 @@ TEST_CASE("node: two products of one type in a row program are not taken for one
             },
             a, b) == "");
 }
+
+TEST_CASE("node: a product that stands in an expression several times is multiplied back once, for all of its places") {
+  draw d(11);
+  const auto a = d.tensor<double>({6, 5}), b = d.tensor<double>({5, 4}), c = d.tensor<double>({4}),
+             more = d.tensor<double>({2, 1, 1});
+  // On its own, as an operand, where nothing comes back, and beside another of the same type.
+  CHECK(gradient_difference(
+            [](auto p, auto q, auto r) {
+              const auto z = matmul(p, q) + r;
+              return where(z < 0, z, where(z < 1, z * z * z / 3, z - 2.0 / 3)) + 0 * floor(z);
+            },
+            a, b, c) == "");
+  CHECK(gradient_difference(
+            [](auto p, auto q) {
+              const auto z = matmul(p, q);
+              return z + z * z + matmul(sin(p), q);
+            },
+            a, b) == "");
+  CHECK(gradient_difference([](auto p, auto q) { return matmul(p, q) + matmul(p, q) + matmul(p, q); }, a, b) == "");
+  CHECK(gradient_difference(
+            [](auto p, auto q, auto r) {
+              const auto z = matmul(p, q);
+              return z * r + z * z;
+            },
+            a, b, more) == "");
+}

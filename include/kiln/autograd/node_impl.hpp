@@ -67,9 +67,17 @@ class expression_node final : public op_node {
       if (!wanted || gradients_.shared[r] != r) continue;
       const int from = program.tape.results[r];
       if (product >= 0) {
-        // A product that is the whole expression gets its gradient as it is.
+        // What arrives for a product that stands there several times is added up, and multiplied once.
+        if (const int first = products_[product].first; first < product) {
+          if (from < 0) continue;
+          const tensor_state& t = *product_gradients[first];
+          result = {t.data, cpu::broadcast_strides(t.sizes, t.strides, how_.domain), size_of(t.type), t.type, true};
+          any = true;
+          continue;
+        }
+        // A product that is added to the result gets its gradient as it is.
         if (from >= 0 && program.tape[from].code == opcode::leaf && program.tape[from].slot == slots_ &&
-            gradient->sizes == sizes_[r]) {
+            gradient->sizes == sizes_[r] && !stands_again(product)) {
           product_gradients[product] = gradient;
           continue;
         }
@@ -154,7 +162,9 @@ class expression_node final : public op_node {
       types_[i] = leaf.type;
       if (product_count_ && c.product_left[i]) {
         saved_value &left = values_[slots_ + 2 + 2 * n], &right = values_[slots_ + 3 + 2 * n];
-        products_[n] = {i, &left, &right, c.multiply[i]};
+        products_[n] = {i, &left, &right, c.multiply[i], n};
+        for (int m = n; m-- > 0;)
+          if (c.leaf[products_[m].slot] == c.leaf[i]) products_[n].first = m;
         const tensor_state &a = *c.product_left[i], &b = *c.product_right[i];
         if (b.history) left.save(a);
         if (a.history) right.save(b);
@@ -172,6 +182,12 @@ class expression_node final : public op_node {
     for (int i = 0; i < number_count_; ++i) numbers_[i] = c.number[i];
     if (in_place) ++out.memory->version;
     if (gradients.reads[slots_ + 1]) values_[slots_ + 1].save(out);
+  }
+  // Whether a product stands in the expression once more.
+  bool stands_again(int product) const {
+    for (int p = product + 1; p < product_count_; ++p)
+      if (products_[p].first == product) return true;
+    return false;
   }
   ~expression_node() override {
     std::destroy_n(values_, slots_ + 2 + 2 * product_count_);

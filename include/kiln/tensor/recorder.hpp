@@ -20,6 +20,7 @@ struct saved_product {
   int slot = -1;
   saved_value *left = nullptr, *right = nullptr;
   operands::multiplier multiply = nullptr;
+  int first = 0;  ///< number of the first product of the expression that is this one; its own, if there is none before
 };
 
 /// What an evaluated expression kept.

@@ -115,7 +115,8 @@ class recurrent {
       for (X& s : initial)
         if (s.defined()) s = unsqueeze(s, 1);
     } else if (options.batch_first) {
-      in = in.transpose(0, 1);
+      // The inputs' products, forward and back, are one product over all times where these stand in their order.
+      in = in.transpose(0, 1).contiguous();
     }
     const std::int64_t times = in.size(0), batch = in.size(1), directions = options.bidirectional ? 2 : 1;
     if (times == 0)
@@ -151,14 +152,14 @@ class recurrent {
  private:
   X one_direction(const recurrent_weights<T, D>& w, const X& in, std::array<X, states>& state,
                   const Tensor<std::int64_t, D>& lengths, bool backwards) const {
-    const X of_inputs = matmul(in, kiln::detail::turned(w.weight_ih)) + or_number(w.bias_ih, w.weight_ih, 0);
-    const X bias = or_number(w.bias_hh, w.weight_hh, 0);
+    const X of_inputs = Self::of_inputs(matmul(in, kiln::detail::turned(w.weight_ih)),
+                                        or_number(w.bias_ih, w.weight_ih, 0), or_number(w.bias_hh, w.weight_hh, 0));
+    const X bias = or_number(w.bias_hh, w.weight_hh, 0), weight = kiln::detail::turned(w.weight_hh);
     const std::int64_t times = in.size(0);
     std::vector<X> outputs(static_cast<std::size_t>(times));
     for (std::int64_t k = 0; k < times; ++k) {
       const std::int64_t t = backwards ? times - 1 - k : k;
-      const X of_state = matmul(state[0], kiln::detail::turned(w.weight_hh)) + bias;
-      std::array<X, states> next = Self::step(of_inputs.select(0, t), of_state, state);
+      std::array<X, states> next = Self::step(of_inputs.select(0, t), matmul(state[0], weight), bias, state);
       X& output = outputs[static_cast<std::size_t>(t)];
       output = next[0];
       if (lengths.defined()) {
@@ -210,7 +211,8 @@ class RNN : public detail::recurrent<RNN<T, D>, 1, 1, T, D> {
   }
 
  private:
-  static std::array<X, 1> step(const X& of_inputs, const X& of_state, const std::array<X, 1>&) {
+  static X of_inputs(const auto& products, const X& bias_ih, const X& bias_hh) { return products + bias_ih + bias_hh; }
+  static std::array<X, 1> step(const X& of_inputs, const auto& of_state, const X&, const std::array<X, 1>&) {
     return {tanh(of_inputs + of_state)};
   }
 };
@@ -235,7 +237,8 @@ class LSTM : public detail::recurrent<LSTM<T, D>, 4, 2, T, D> {
   }
 
  private:
-  static std::array<X, 2> step(const X& of_inputs, const X& of_state, const std::array<X, 2>& state) {
+  static X of_inputs(const auto& products, const X& bias_ih, const X& bias_hh) { return products + bias_ih + bias_hh; }
+  static std::array<X, 2> step(const X& of_inputs, const auto& of_state, const X&, const std::array<X, 2>& state) {
     const std::int64_t n = state[0].size(1);
     const X gates = of_inputs + of_state;
     const X cell =
@@ -262,8 +265,11 @@ class GRU : public detail::recurrent<GRU<T, D>, 3, 1, T, D> {
   }
 
  private:
-  static std::array<X, 1> step(const X& of_inputs, const X& of_state, const std::array<X, 1>& state) {
+  // The reset gate weighs what the state's weights and bias give together.
+  static X of_inputs(const auto& products, const X& bias_ih, const X&) { return products + bias_ih; }
+  static std::array<X, 1> step(const X& of_inputs, const auto& product, const X& bias, const std::array<X, 1>& state) {
     const std::int64_t n = state[0].size(1);
+    const X of_state = product + bias;
     const X update = sigmoid(of_inputs.narrow(1, n, n) + of_state.narrow(1, n, n));
     const X fresh = tanh(of_inputs.narrow(1, 2 * n, n) +
                          sigmoid(of_inputs.narrow(1, 0, n) + of_state.narrow(1, 0, n)) * of_state.narrow(1, 2 * n, n));

@@ -46,10 +46,34 @@ TEST_CASE("multiply: batches that the result lacks are added up, onto what is th
   out.batch_strides = {1};
   double untouched = 7;
   cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), out, &untouched,
-                           false);
+                        false);
   CHECK(untouched == 7);
   matrix_stack sum;  // over no batches at all: zero
   cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
-                           false);
+                        false);
   CHECK(untouched == 0);
+}
+
+TEST_CASE("multiply: matrices that continue one another are one sum, and others are added one by one") {
+  // A^T B summed over 3 batches, the matrices of A without and with a row between them.
+  for (const std::int64_t gap : {0, 1})
+    for (const bool accumulate : {false, true}) {
+      const std::int64_t k = 5, m = 4, n = 3, batches = 3;
+      std::vector<double> a(static_cast<std::size_t>(batches * (k + gap) * m)),
+          b(static_cast<std::size_t>(batches * k * n));
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i * 7 % 11);
+      for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i * 5 % 13);
+      const matrix_stack left{m, k, 1, m, {batches}, {(k + gap) * m}}, right = stack_of({3, 5, 3}, false),
+                                                                       out{m, n, n, 1, {}, {}};
+      std::vector<double> c(12, 0.5), expected(12, accumulate ? 0.5 : 0);
+      for (std::int64_t i = 0; i < batches; ++i)
+        for (std::int64_t r = 0; r < m; ++r)
+          for (std::int64_t s = 0; s < n; ++s)
+            for (std::int64_t q = 0; q < k; ++q)
+              expected[static_cast<std::size_t>(r * n + s)] +=
+                  a[static_cast<std::size_t>(i * (k + gap) * m + q * m + r)] *
+                  b[static_cast<std::size_t>((i * k + q) * n + s)];
+      cpu::multiply<double>(left, a.data(), right, b.data(), out, c.data(), accumulate);
+      CHECK(c == expected);
+    }
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // The largest element, or the average, under a window that moves over each of many images, and the gradients. The rows
-// under a window are folded into one first, a vector at a time; half types are computed in float.
+// under a window are folded into one first, a vector at a time, or neighbouring windows are searched together; half
+// types are computed in float.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/window.hpp>
@@ -65,6 +69,71 @@ std::int64_t place_of_largest(const pooling_sizes& s, const T* image, std::int64
   return found;
 }
 
+/// from[i * step] for i < `count` (1 to N), and anything in the lanes beyond; no other elements are read.
+template <int N, class T>
+[[gnu::always_inline]] inline lanes<compute_t<T>, N> load_every(const T* from, std::int64_t step, int count) {
+  if (step == 1) return count == N ? load<N>(from) : load_partial<N>(from, count);
+  if (step == 2) {
+    // Of the second vector the odd lanes: it ends with the last element that is needed.
+    const auto first = count == N ? load<N>(from) : load_partial<N>(from, std::min(2 * count - 1, N));
+    const int more = 2 * count - 1 - (N - 1);
+    const auto second = count == N ? load<N>(from + (N - 1)) : load_partial<N>(from + (N - 1), std::max(more, 0));
+    return [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+      return lanes<compute_t<T>, N>(
+          __builtin_shufflevector(first.v, second.v, (I < N / 2 ? 2 * I : N + 2 * (I - N / 2) + 1)...));
+    }
+    (std::make_integer_sequence<int, N>{});
+  }
+  std::array<compute_t<T>, std::size_t{N}> all{};
+  for (int i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = static_cast<compute_t<T>>(from[i * step]);
+  return load<N>(all.data());
+}
+
+/// The largest elements under neighbouring windows, and where each lies, counted from its window's first element.
+template <class T>
+struct largest_elements {
+  using C = compute_t<T>;
+  using place = signed_of<static_cast<int>(sizeof(C))>;
+  static constexpr int N = pooling_lanes<T>;
+  lanes<C, N> value;
+  lanes<place, N> at;
+
+  /// Of `count` (1 to N) windows, the first of which begins at `from`; `rows` of them are inside the image. The first
+  /// of equal elements, the last of nans, as place_of_largest.
+  [[gnu::always_inline]] largest_elements(const pooling_sizes& s, const T* from, index_range rows, int count)
+      : value(
+            load_every<N>(from + rows.begin * s.window.dilation.height * s.image.width, s.window.stride.width, count)),
+        at(static_cast<place>(rows.begin * s.window.dilation.height * s.image.width)) {
+    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+      for (std::int64_t j = i == rows.begin ? 1 : 0; j < s.window.kernel.width; ++j) {
+        const std::int64_t offset = i * s.window.dilation.height * s.image.width + j * s.window.dilation.width;
+        const auto v = load_every<N>(from + offset, s.window.stride.width, count);
+        const auto larger = (v > value) | (v != v);
+        value = where(larger, v, value);
+        at = where(larger, lanes<place, N>(static_cast<place>(offset)), at);
+      }
+  }
+};
+
+/// The windows of a line of places: their rows inside the image, and the places whose columns all are inside.
+struct pooling_line {
+  std::int64_t top;
+  index_range rows, whole;
+
+  pooling_line(const pooling_sizes& s, std::int64_t number)
+      : top(number * s.window.stride.height - s.window.padding.height),
+        rows(kernel_inside(top, s.window.kernel.height, s.window.dilation.height, s.image.height)),
+        whole{0, 0} {
+    // Places in vectors are counted in 32 bits, and lines of a few windows are not worth vectors.
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (rows.size() == 0 || s.places.width < 4 || s.image.area() > most) return;
+    const std::int64_t beyond = s.image.width + s.window.padding.width - s.window.reach().width;
+    const std::int64_t first = divide_up(s.window.padding.width, s.window.stride.width);
+    const std::int64_t end = beyond < 0 ? 0 : std::min(s.places.width, beyond / s.window.stride.width + 1);
+    if (end > first) whole = {first, end};
+  }
+};
+
 // Planes of less work than about 10 us go to a thread together.
 inline std::int64_t pooling_grain(std::int64_t elements) {
   return 1 + 32768 / std::max<std::int64_t>(elements, 1);
@@ -102,23 +171,37 @@ template <class T>
 void max_pool(const pooling_sizes& s, const T* x, T* y) {
   using C = compute_t<T>;
   constexpr C least = -std::numeric_limits<C>::infinity();
-  const std::int64_t width = s.image.width, room_size = detail::row_room<T>(width);
+  constexpr int N = detail::pooling_lanes<T>;
+  const std::int64_t width = s.image.width, step = s.window.stride.width, room_size = detail::row_room<T>(width);
   parallel_for(s.planes * s.places.height, detail::pooling_grain(width * s.window.kernel.height),
                [&](std::int64_t begin, std::int64_t end) {
                  const detail::gemm_scratch<C> room(room_size);
                  C* const row = room.data();
-                 for (std::int64_t line = begin; line < end; ++line) {
-                   const std::int64_t top = line % s.places.height * s.window.stride.height - s.window.padding.height;
-                   const T* const image = x + line / s.places.height * s.image.area();
-                   const index_range rows =
-                       detail::kernel_inside(top, s.window.kernel.height, s.window.dilation.height, s.image.height);
+                 for (std::int64_t number = begin; number < end; ++number) {
+                   detail::pooling_line line(s, number % s.places.height);
+                   if (step > 2)
+                     line.whole = {0, 0};  // elements further apart are loaded one by one, so rows are folded first
+                   const T* const image = x + number / s.places.height * s.image.area();
+                   T* const to = y + number * s.places.width;
+                   const T* const corner = image + line.top * width - s.window.padding.width;
+                   for (std::int64_t j = line.whole.begin; j < line.whole.end; j += N) {
+                     const int count = static_cast<int>(std::min<std::int64_t>(N, line.whole.end - j));
+                     const detail::largest_elements<T> found(s, corner + j * step, line.rows, count);
+                     if (count == N)
+                       store(to + j, found.value);
+                     else
+                       store_partial(to + j, found.value, count);
+                   }
+                   if (line.whole.size() == s.places.width) continue;
+                   // The others one by one, on rows folded into one.
                    std::fill_n(row, room_size, least);
-                   for (std::int64_t i = rows.begin; i < rows.end; ++i)
-                     detail::fold_row(row, image + (top + i * s.window.dilation.height) * width, width,
+                   for (std::int64_t i = line.rows.begin; i < line.rows.end; ++i)
+                     detail::fold_row(row, image + (line.top + i * s.window.dilation.height) * width, width,
                                       [](auto a, auto b) { return where(a >= b, a, maximum(b, a)); });
-                   T* const to = y + line * s.places.width;
                    for (std::int64_t j = 0; j < s.places.width; ++j) {
-                     const std::int64_t left = j * s.window.stride.width - s.window.padding.width;
+                     if (j == line.whole.begin && line.whole.size() > 0) j = line.whole.end;
+                     if (j == s.places.width) break;
+                     const std::int64_t left = j * step - s.window.padding.width;
                      const index_range columns =
                          detail::kernel_inside(left, s.window.kernel.width, s.window.dilation.width, width);
                      C best = least;
@@ -131,7 +214,7 @@ void max_pool(const pooling_sizes& s, const T* x, T* y) {
                          both_zeros |= std::signbit(v) != std::signbit(best);
                      }
                      if (both_zeros && best == C(0)) {
-                       to[j] = image[detail::place_of_largest(s, image, top, left, rows, columns)];
+                       to[j] = image[detail::place_of_largest(s, image, line.top, left, line.rows, columns)];
                        continue;
                      }
                      to[j] = static_cast<T>(best);
@@ -144,17 +227,32 @@ void max_pool(const pooling_sizes& s, const T* x, T* y) {
 template <class T>
 void max_pool_backward(const pooling_sizes& s, const T* x, const T*, const T* dy, T* dx, bool add) {
   using C = compute_t<T>;
-  const std::int64_t width = s.image.width, places = s.places.area();
+  using largest = detail::largest_elements<T>;
+  constexpr int N = detail::pooling_lanes<T>;
+  const std::int64_t width = s.image.width, step = s.window.stride.width;
   detail::for_each_gradient_plane(s, dx, add, [&](std::int64_t plane, C* sums) {
     const T* const image = x + plane * s.image.area();
-    for (std::int64_t place = 0; place < places; ++place) {
-      const std::int64_t top = place / s.places.width * s.window.stride.height - s.window.padding.height;
-      const std::int64_t left = place % s.places.width * s.window.stride.width - s.window.padding.width;
-      const index_range rows =
-          detail::kernel_inside(top, s.window.kernel.height, s.window.dilation.height, s.image.height);
-      const index_range columns = detail::kernel_inside(left, s.window.kernel.width, s.window.dilation.width, width);
-      if (const std::int64_t at = detail::place_of_largest(s, image, top, left, rows, columns); at >= 0)
-        sums[at] += static_cast<C>(dy[plane * places + place]);
+    for (std::int64_t number = 0; number < s.places.height; ++number) {
+      const detail::pooling_line line(s, number);
+      const T* const from = dy + (plane * s.places.height + number) * s.places.width;
+      for (std::int64_t j = 0; j < s.places.width; ++j) {
+        const std::int64_t left = j * step - s.window.padding.width;
+        if (j == line.whole.begin && line.whole.size() > 0) {
+          for (; j < line.whole.end; j += N) {
+            const std::int64_t first = line.top * width + j * step - s.window.padding.width;
+            const int count = static_cast<int>(std::min<std::int64_t>(N, line.whole.end - j));
+            const auto at = to_array(largest(s, image + first, line.rows, count).at);
+            C* const to = sums + first;
+            for (int l = 0; l < count; ++l)
+              to[l * step + at[static_cast<std::size_t>(l)]] += static_cast<C>(from[j + l]);
+          }
+          j = line.whole.end - 1;
+          continue;
+        }
+        const index_range columns = detail::kernel_inside(left, s.window.kernel.width, s.window.dilation.width, width);
+        if (const std::int64_t at = detail::place_of_largest(s, image, line.top, left, line.rows, columns); at >= 0)
+          sums[at] += static_cast<C>(from[j]);
+      }
     }
   });
 }

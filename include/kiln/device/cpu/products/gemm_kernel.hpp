@@ -108,6 +108,17 @@ template <class T, class S>
   }
 }
 
+// Brings the lines of `Count` elements closer, the last of them too: a row that begins within a line ends in one more
+// line than its size says, and the load that waits for that one holds up the whole tile.
+template <int Count, int ToWrite = 0, class S>
+[[gnu::always_inline]] inline void prefetch_row(const S* from) {
+  constexpr int line = 64 / static_cast<int>(sizeof(S));
+  unroll<(Count + line - 1) / line>([&](int i) __attribute__((always_inline)) {
+    __builtin_prefetch(from + i * line, ToWrite);
+  });
+  __builtin_prefetch(from + Count - 1, ToWrite);
+}
+
 template <class T, class S>
 [[gnu::always_inline]] inline void later_row(gemm_later<T, S>& later) {
   using V = typename gemm_vector<T>::type;
@@ -115,8 +126,8 @@ template <class T, class S>
   if constexpr (gemm_reads<T, S>) {
     if (later.to != nullptr) {
       constexpr std::int64_t ahead = 8;  // rows from a prefetch to its use
+      prefetch_row<2 * lanes>(later.from + ahead * later.step);
       unroll<2>([&](int v) __attribute__((always_inline)) {
-        __builtin_prefetch(later.from + ahead * later.step + v * lanes);
         store_vector(later.to + v * lanes, load_vector<V>(later.from + v * lanes));
       });
       later.to += 2 * lanes;
@@ -137,10 +148,7 @@ template <int Rows, int Vectors, bool Along, class T, class S>
   constexpr int lanes = gemm_vector<T>::lanes, width = Vectors * lanes;
   constexpr std::int64_t ahead = 16;  // steps from a prefetch to its use
   if (c.column == 1 && depth >= 8 * ahead) {
-    unroll<Rows>([&](int i) __attribute__((always_inline)) {
-      unroll<Vectors>([&](int v)
-                          __attribute__((always_inline)) { __builtin_prefetch(c.data + i * c.row + v * lanes, 1); });
-    });
+    unroll<Rows>([&](int i) __attribute__((always_inline)) { prefetch_row<width, 1>(c.data + i * c.row); });
   }
   // A pointer for every few rows, the others at multiples of the stride from it: twelve would not fit the registers.
   constexpr int together = Along ? gemm_row_step : Rows, groups = Rows / together;
@@ -171,8 +179,8 @@ template <int Rows, int Vectors, bool Along, class T, class S>
       T* copy = b.copy;
       for (std::int64_t p = 0; p < depth; ++p, source += b_step, copy += width) {
         V columns[std::size_t{Vectors}];
+        prefetch_row<width>(source + ahead * b_step);
         unroll<Vectors>([&](int v) __attribute__((always_inline)) {
-          __builtin_prefetch(source + ahead * b_step + v * lanes);
           columns[v] = load_vector<V>(source + v * lanes);
           store_vector(copy + v * lanes, columns[v]);
         });

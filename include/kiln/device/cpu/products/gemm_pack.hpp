@@ -42,6 +42,19 @@ void pack_side_by_side(std::int64_t depth, int valid, const S* from, std::int64_
     for (std::int64_t p = 0; p < depth; ++p) copy_row<Count>(to + p * Count, from + p * along);
     return;
   }
+  constexpr int lanes = gemm_vector<T>::lanes;
+  if constexpr (std::is_same_v<T, S> && hardware::Masked<gemm_vector_bytes>) {
+    // What a store runs over is written by the next step.
+    for (std::int64_t p = 0; p < depth; ++p) {
+      unroll<(Count + lanes - 1) / lanes>([&](int v) __attribute__((always_inline)) {
+        const int some = valid - v * lanes;
+        const S* const first = from + p * along + (some > 0 ? v * lanes : 0);
+        const int count = some < 0 ? 0 : some < lanes ? some : lanes;
+        store_vector(to + p * Count + v * lanes, native_load_partial<T, lanes>(first, count, T{}));
+      });
+    }
+    return;
+  }
   constexpr auto whole = static_cast<int>(std::bit_ceil(static_cast<unsigned>(Count)));
   S padded[std::size_t{whole}] = {};
   for (std::int64_t p = 0; p < depth; ++p) {

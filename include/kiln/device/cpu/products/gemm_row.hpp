@@ -10,6 +10,7 @@
 
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/simd/partial.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
@@ -109,19 +110,24 @@ void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::
       row_strip<1>(p, x, j, end);
     return;
   }
-  // Fewer columns than lanes: rows padded in a panel, a block of them at a time, two sums to hide latency.
-  using V = typename gemm_vector<T>::type;
-  constexpr std::int64_t block = 64;
-  T panel[std::size_t{block * lanes}];
-  V sum[2] = {};
-  for (std::int64_t q = 0; q < p.k; q += block) {
-    const std::int64_t depth = std::min(block, p.k - q);
-    pack_panel<lanes>(depth, static_cast<int>(end - j), p.b + q * p.b_row + j, 1, p.b_row, panel);
-    for (std::int64_t i = 0; i < depth; ++i) sum[i % 2] += load_vector<V>(panel + i * lanes) * x[q + i];
-  }
+  // Fewer columns than lanes: several sums, taken in turn, hide latency.
+  constexpr int sums = 4;
+  const int count = static_cast<int>(end - j);
+  using L = kiln::cpu::lanes<T, lanes>;
+  L sum[std::size_t{sums}];
+  unroll<sums>([&](int s) __attribute__((always_inline)) { sum[s] = L(T(0)); });
+  const auto add = [&](int s, std::int64_t q) __attribute__((always_inline)) {
+    sum[s] = sum[s] + load_partial_or<lanes>(p.b + q * p.b_row + j, count, T(0)) * L(x[q]);
+  };
+  std::int64_t q = 0;
+  for (; q + sums <= p.k; q += sums) unroll<sums>([&](int s) __attribute__((always_inline)) { add(s, q + s); });
+  unroll<sums - 1>([&](int s) __attribute__((always_inline)) {
+    if (q + s < p.k) add(s, q + s);
+  });
+  const auto total = to_array((sum[0] + sum[1]) + (sum[2] + sum[3]));
   for (std::int64_t i = j; i < end; ++i) {
     T& to = p.c[i * p.c_col];
-    const T value = sum[0][i - j] + sum[1][i - j];
+    const T value = total[static_cast<std::size_t>(i - j)];
     to = p.add ? to + value : value;
   }
 }

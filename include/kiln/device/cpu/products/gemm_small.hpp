@@ -42,7 +42,9 @@ template <int Rows, int Vectors, class T>
       unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] = sum[r][v] + columns[v] * value; });
     });
   }
-  for (int r = 0; r < Rows && i + r < p.m; ++r) {
+  // Written out, as sums that a loop picks by number would live in memory all the time.
+  unroll<Rows>([&](int r) __attribute__((always_inline)) {
+    if (i + r >= p.m) return;
     T* const to = p.c + (i + r) * p.c_row + j * p.c_col;
     unroll<Vectors>([&](int v) __attribute__((always_inline)) {
       const int some = v + 1 < Vectors ? N : last;
@@ -51,13 +53,14 @@ template <int Rows, int Vectors, class T>
         store_partial(out, p.add ? load_partial_or<N>(static_cast<const T*>(out), some, T(0)) + sum[r][v] : sum[r][v],
                       some);
       } else {
+        const auto values = to_array(sum[r][v]);
         for (int l = 0; l < some; ++l) {
           T& out = to[(v * N + l) * p.c_col];
-          out = p.add ? out + sum[r][v].v[l] : sum[r][v].v[l];
+          out = p.add ? out + values[static_cast<std::size_t>(l)] : values[static_cast<std::size_t>(l)];
         }
       }
     });
-  }
+  });
 }
 
 template <int Rows, class T>

@@ -49,8 +49,11 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
       if (s[i] != s[i + 1] * batch[i + 1]) return false;
     return true;
   };
-  bool summed = false;
-  for (int i = 0; i < batch.rank(); ++i) summed |= so[i] == 0 && batch[i] != 1;
+  bool summed = false, all_summed = true;
+  for (int i = 0; i < batch.rank(); ++i) {
+    summed |= so[i] == 0 && batch[i] != 1;
+    all_summed &= so[i] == 0 || batch[i] == 1;
+  }
   if (!summed && uniform(sa) && uniform(sb) && uniform(so)) {
     if (!then.call)
       return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
@@ -60,6 +63,18 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     };
     return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
                            accumulate, epilogue);
+  }
+  if (summed && all_summed && uniform(sa) && uniform(sb) && sa.back() == k * a.column_stride &&
+      sb.back() == k * b.row_stride) {
+    // A sum over the whole batch whose matrices continue one another: one product with a longer sum.
+    auto longer = [&](auto&&... epilogue) {
+      gemm<T>(m, n, k * batches, left, right, out_data, out.row_stride, accumulate, epilogue...);
+    };
+    if (!then.call) return longer();
+    auto epilogue = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+      then.call(then.object, 0, r0, r1, c0, c1);
+    };
+    return longer(epilogue);
   }
   if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
   for (std::int64_t i = 0; i < batches; ++i) {
