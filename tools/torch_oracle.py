@@ -71,9 +71,10 @@ def main(path):
                     wrong += 1
                     print("differs:", "kiln", want, "torch", got, *lines, sep="\n  ")
             except RuntimeError as error:
-                # The second: writes of what overlaps, which kiln reads first.
-                if not any(words in str(error) for words in ("modified by an inplace operation",
-                                                             "refer to a single memory location")):
+                # The second: writes of what overlaps, which kiln reads first. The third: what got a history through a view.
+                known = ("modified by an inplace operation", "refer to a single memory location",
+                         "leaf Variable that requires grad is being used in an in-place operation")
+                if not any(words in str(error) for words in known):
                     raise
                 refused += 1
             lines = []
