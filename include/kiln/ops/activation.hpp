@@ -143,7 +143,7 @@ struct mish_op : activation<1> {
     V u, v;
   };
   static constexpr auto quotient_at(auto x) {
-    const auto e = exp(-abs(x));
+    const auto e = exp(where(x < 0, x, -x));  // not by abs(x), which is not smooth at 0 as this is
     return quotient<decltype(x)>{where(x < 0, e * (e + 2), 1 + 2 * e), where(x < 0, 2, 2 * (e * e))};
   }
   static constexpr auto value(auto x) {
