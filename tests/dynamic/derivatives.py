@@ -3,6 +3,8 @@
 """Writes derivatives.hpp beside it: every differentiable op at points over its domain, its value, first and second
 partial derivatives, by mpmath (pip install mpmath). An op's formula stands here as a textbook has it."""
 import pathlib
+import textwrap
+
 import mpmath as mp
 
 mp.mp.dps = 900
@@ -103,7 +105,8 @@ def line(f, at, operands):
     values += [number(derivative(f, exact, i)) for i in range(operands)]
     for i in range(operands):
         values.append(number(sum(weights[j] * derivative(f, exact, i, j) for j in range(operands))))
-    return "{" + ", ".join([number(x) for x in at] + values) + "}"
+    text = "{" + ", ".join([number(x) for x in at] + values) + "}"
+    return textwrap.fill(text, 100, subsequent_indent=9 * " ", break_long_words=False, break_on_hyphens=False)
 
 
 def write():
