@@ -9,6 +9,7 @@
 #include <kiln/ops/arithmetic.hpp>
 #include <kiln/ops/exponential.hpp>
 #include <kiln/ops/hyperbolic.hpp>
+#include <kiln/ops/rounding.hpp>
 #include <kiln/ops/selection.hpp>
 #include <kiln/ops/special.hpp>
 
