@@ -6,6 +6,8 @@
 
 #include <kiln/autograd/create_graph.hpp>
 #include <kiln/expr/reductions.hpp>
+#include <kiln/tensor/creation.hpp>
+#include <kiln/tensor/equal.hpp>
 #include <kiln/transform.hpp>
 
 using namespace battery;

@@ -49,12 +49,6 @@ constexpr symbol row_sum(symbol x) {
   return apply<sum_op>(x);
 }
 
-/// x 2^n for whole n of any size: in quarters, of which none is infinite before the result is.
-constexpr auto times_power_of_two(auto x, auto n) {
-  const auto within = minimum(maximum(n, -4000), 4000), quarter = round(0.25 * within), power = exp2(quarter);
-  return x * power * power * power * exp2(within - 3 * quarter);
-}
-
 struct prod_op : reduction_kind {
   static constexpr std::string_view name = "prod";
   static constexpr dtype common(dtype d) { return accumulation_type(d); }
@@ -64,6 +58,11 @@ struct prod_op : reduction_kind {
   }
   static constexpr auto combine(auto a, auto b) { return a * b; }
   static constexpr auto fold(auto v) { return reduce_mul(v); }
+  // x 2^n for whole n of any size: in quarters, of which none is infinite before the result is.
+  static constexpr auto times_power_of_two(auto x, auto n) {
+    const auto within = minimum(maximum(n, -4000), 4000), quarter = round(0.25 * within), power = exp2(quarter);
+    return x * power * power * power * exp2(within - 3 * quarter);
+  }
   // The product of the others. Elements are taken apart into mantissas about 1 and powers of 2, which are multiplied
   // and added on their own, so that nothing over- or underflows on the way (up to 2000 elements in double, 250 in
   // float, and nearly always beyond). Zeros stand as factors of their own, since other derivatives than the first are
