@@ -5,7 +5,8 @@
     KILN_FUZZ=1000 KILN_FUZZ_PROGRAMS=programs.txt build/release/tests/test_autograd -tc="fuzz*"
 
 and compares loss, first and second derivative with kiln's. Exits 1 if one differs, 77 with a sentence without PyTorch.
-PyTorch refuses some programs that kiln runs, whose views keep no values for a backward pass; those are counted.
+PyTorch refuses some programs that kiln runs, whose views keep no values for a backward pass or which write a tensor with
+a view of itself; those are counted.
 """
 import math
 import sys
@@ -70,7 +71,10 @@ def main(path):
                     wrong += 1
                     print("differs:", "kiln", want, "torch", got, *lines, sep="\n  ")
             except RuntimeError as error:
-                if "modified by an inplace operation" not in str(error):
+                # The second: writes of what overlaps, which kiln reads first. The third: what got a history through a view.
+                known = ("modified by an inplace operation", "refer to a single memory location",
+                         "leaf Variable that requires grad is being used in an in-place operation")
+                if not any(words in str(error) for words in known):
                     raise
                 refused += 1
             lines = []

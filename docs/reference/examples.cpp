@@ -291,8 +291,8 @@ void arithmetic_of_elements() {
   // hypot
   auto hypotenuse = hypot(x, y);
 
-  // fmod remainder
-  auto angle = remainder(x, 6.2831853f);
+  // fmod remainder operator%
+  auto angle = remainder(x, 6.2831853f) + x % 6.2831853f;
 
   // minimum maximum
   auto larger = maximum(x, y), at_least_0 = maximum(x, y);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Drawn programs with views of views, writes in place through and under them, masks and several results: values, first
-// and second derivatives against tests/support/plain_program.hpp. KILN_FUZZ sets how many; the number of the first
-// wrong one is printed. tools/torch_oracle.py runs the same programs with PyTorch.
+// Drawn programs with views of views, writes in place through and under them, masks, several losses and assignments of
+// several results at once: values, first and second derivatives against tests/support/plain_program.hpp. KILN_FUZZ sets
+// how many; the number of the first wrong one is printed. tools/torch_oracle.py runs the same programs with PyTorch.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -82,6 +82,62 @@ struct drawn_program {
     text << "v" << all.size() << " = torch.tensor([" << list << "], dtype=torch.float64).reshape(" << rows << ", "
          << columns << ").requires_grad_()\n";
     all.push_back({x, p, false});
+  }
+
+  // A tensor without a history, until something writes one into it.
+  void constant(const variable& like) {
+    plain_tensor p(like.plain.rows, like.plain.columns);
+    Doubles x = zeros<double>(like.x.sizes());
+    std::string list;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const double value = d.real();
+      p.at(i) = {value, 0, 0, 0};
+      x.data()[i] = value;
+      list += message(i ? ", " : "", value);
+    }
+    text << "v" << all.size() << " = torch.tensor([" << list << "], dtype=torch.float64).reshape(" << p.rows << ", "
+         << p.columns << ")\n";
+    all.push_back({x, p, true});
+  }
+
+  // Several results: two tensors without a history, or views of them, overwritten at once, each from the old values of
+  // both and of whatever else is there.
+  void assign_two() {
+    std::vector<variable*> fit;
+    for (variable& v : all)
+      if (v.writable && !v.x.needs_grad()) fit.push_back(&v);
+    if (fit.empty()) return;
+    variable &a = *fit[d.below(fit.size())], &b = *fit[d.below(fit.size())];
+    if (a.plain.memory == b.plain.memory) return;
+    const variable third = *alike(a);
+    auto still = [](const second_order& x) { return second_order{x.value, 0, 0, 0}; };
+    const plain_tensor pa = a.plain.made([&](std::size_t i) { return still(a.plain.at(i)); }),
+                       pb = b.plain.made([&](std::size_t i) { return still(b.plain.at(i)); }),
+                       pc = a.plain.made([&](std::size_t i) { return still(third.plain.at(i)); });
+    const std::string m = name_of(a), v = name_of(b), t = name_of(third);
+    const Doubles c = third.x.detach();
+    if (d.below(3) == 0 && pa.like(pb)) {
+      assign(std::tie(a.x, b.x), b.x, a.x);
+      a.plain.write(pb), b.plain.write(pa);
+      text << "k = " << m << ".clone(), " << v << ".clone()\n" << m << ".copy_(k[1])\n" << v << ".copy_(k[0])\n";
+    } else if (pa.like(pb)) {
+      assign(std::tie(a.x, b.x), a.x * 0.75 + 0.25 * c, b.x * 0.5 + a.x * c);
+      b.plain.write(pb.made([&](std::size_t i) { return 0.5 * pb.at(i) + pa.at(i) * pc.at(i); }));
+      a.plain.write(pa.made([&](std::size_t i) { return 0.75 * pa.at(i) + 0.25 * pc.at(i); }));
+      text << "k = (" << m << " * 0.75 + 0.25 * " << t << ").detach(), (" << v << " * 0.5 + " << m << " * " << t
+           << ").detach()\n"
+           << m << ".copy_(k[0])\n"
+           << v << ".copy_(k[1])\n";
+    } else {  // of two shapes: kernels of their own, and one that reduces
+      second_order total;
+      for (std::size_t i = 0; i < pa.size(); ++i) total = total + pa.at(i);
+      assign(std::tie(a.x, b.x), tanh(a.x), b.x * 0.5 + sum(a.x) * 0.125);
+      a.plain.write(pa.made([&](std::size_t i) { return tanh(pa.at(i)); }));
+      b.plain.write(pb.made([&](std::size_t i) { return 0.5 * pb.at(i) + 0.125 * total; }));
+      text << "k = torch.tanh(" << m << "), " << v << " * 0.5 + " << m << ".sum() * 0.125\n"
+           << m << ".copy_(k[0])\n"
+           << v << ".copy_(k[1])\n";
+    }
   }
 
   // A new tensor.
@@ -261,14 +317,15 @@ outcome run(std::uint64_t k, std::ostream* file) {
   drawn_program p(k);
   p.leaf(), p.leaf();
   const std::size_t leaves = p.all.size();
+  p.constant(p.all[0]), p.constant(p.all[1]), p.constant(p.all[0]);
   std::size_t direction = 0;
-  for (variable& v : p.all)
-    for (std::size_t i = 0; i < v.plain.size(); ++i, ++direction)
-      v.plain.at(i).s = weight(direction), v.plain.at(i).t = weight(direction + 50);
+  for (std::size_t v = 0; v < leaves; ++v)
+    for (std::size_t i = 0; i < p.all[v].plain.size(); ++i, ++direction)
+      p.all[v].plain.at(i).s = weight(direction), p.all[v].plain.at(i).t = weight(direction + 50);
   try {
     for (std::size_t steps = 4 + p.d.below(10); steps > 0; --steps) {
-      const std::size_t kind = p.d.below(5);
-      kind < 2 ? p.compute() : kind < 3 ? p.look() : p.write();
+      const std::size_t kind = p.d.below(6);
+      kind < 2 ? p.compute() : kind < 3 ? p.look() : kind < 5 ? p.write() : p.assign_two();
     }
     std::vector<Doubles> results;
     second_order want;
@@ -329,5 +386,6 @@ TEST_CASE("fuzz: drawn programs with views, writes in place and second derivativ
     CHECK_MESSAGE(o != outcome::wrong, "program ", k);
     if (wrong == 10) break;
   }
+  MESSAGE(programs, " programs, ", refused, " refused");
   CHECK(refused * 2 < programs);  // else nothing much is tested
 }

@@ -10,8 +10,12 @@
 // expect: nothing is written in place within vmap and jvp: name the new values, x = x + 1, or choose
 // expect: nonzero has no meaning within vmap and jvp, where members would have different numbers of rows: call it
 // expect: x[mask] and x[indices] have no meaning within vmap and jvp: choose with where(mask, x, 0), or
+// expect: one_hot has no meaning within vmap and jvp yet: call it on the whole batch before, or
+// expect: diag has no meaning within vmap and jvp: diagonal(x) reads one there, and x * eye
+// expect: checkpoint has no meaning within vmap and jvp: call f itself there, or checkpoint around them
 // SPDX-License-Identifier: BSL-1.0
 // Functions that vmap and jvp do not have.
+#include <kiln/autograd/checkpoint.hpp>
 #include <kiln/kiln.hpp>
 #include <kiln/transform.hpp>
 
@@ -32,6 +36,9 @@ void within(Tensor<float> a, Tensor<std::int64_t> i, Tensor<float> w) {
   vmap([&](auto x) { return x.select(0, 0) = x; })(a);
   vmap([&](const auto& x) { return nonzero(x); })(a);
   vmap([&](const auto& x) { return x[x > 0]; })(a);
+  vmap([&](const auto& x) { return one_hot(x, 3); })(i);
+  vmap([&](const auto& x) { return diag(x); })(a);
+  vmap([&](const auto& x) { return checkpoint([](const auto& y) { return y * 2; }, x); })(a);
 #else
   vmap([&](const auto& x) { return x * 2; })(index_select(a, 0, i).eval());
   (void)grad(a, a), (void)w;

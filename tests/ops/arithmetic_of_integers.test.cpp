@@ -4,6 +4,8 @@
 
 #include "battery.hpp"
 
+#include <kiln/tensor/equal.hpp>
+
 using namespace battery;
 
 namespace {
@@ -95,4 +97,11 @@ TEST_CASE("pow of integers: stays of the type and wraps around; negative powers 
   CHECK(evaluated(pow(2, Tensor<std::int64_t>{40})).item() == std::int64_t{1} << 40);
   CHECK(evaluated(pow(Tensor<int>{2}, 0.5)).dtype() == dtype::float32);
   CHECK_THROWS_AS(pow(Tensor<int>{2}, -1), value_error);
+}
+
+TEST_CASE("%: the remainder with the divisor's sign, of integers and floats, tensors and numbers") {
+  const auto whole = evaluated(Tensor<int>{-7, 7, -6} % 3);
+  CHECK(equal(whole, Tensor<int>{2, 1, 0}));
+  CHECK(equal(evaluated(5.5f % Tensor<float>{2, -2}), Tensor<float>{1.5f, -0.5f}));
+  CHECK(equal(evaluated((Tensor<float>{-1, 4} + 1) % Tensor<float>{3, 3}), Tensor<float>{0, 2}));
 }

@@ -4,7 +4,11 @@
 
 #include "battery.hpp"
 
+#include <kiln/autograd/create_graph.hpp>
 #include <kiln/expr/reductions.hpp>
+#include <kiln/tensor/creation.hpp>
+#include <kiln/tensor/equal.hpp>
+#include <kiln/transform.hpp>
 
 using namespace battery;
 
@@ -184,16 +188,17 @@ TEST_CASE("max, min: over an expression of half type, the gradient goes to what 
   check(bfloat16(0.0f));
 }
 
-TEST_CASE("prod: where the product over- or underflows or holds a nan, the gradient is PyTorch's") {
+TEST_CASE("prod: where the product over- or underflows, the gradient is right; with an infinity or a nan, PyTorch's") {
   const float inf = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
   auto g = [](std::vector<float> at) { return gradients_of<float>([](auto x) { return prod(x); }, tensor_of(at)); };
   auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i)
-      CHECK_MESSAGE((a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))), i, ": ", a[i], " is not ", b[i]);
+      CHECK_MESSAGE((a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] / b[i] - 1) < 2e-7f), i,
+                    ": ", a[i], " is not ", b[i]);
   };
-  same(g({1e30f, 1e30f, 2}), {inf, inf, inf});
-  same(g({1e-30f, 1e-30f, 2}), {0, 0, 0});
+  same(g({1e30f, 1e30f, 2}), {2e30f, 2e30f, inf});    // PyTorch: inf, inf, inf
+  same(g({1e-30f, 1e-30f, 2}), {2e-30f, 2e-30f, 0});  // PyTorch: 0, 0, 0
   same(g({none, 1, 2}), {none, none, none});
   same(g({inf, 2}), {none, inf});
   same(g({0, 1e30f, 1e30f}), {inf, 0, 0});
@@ -201,6 +206,33 @@ TEST_CASE("prod: where the product over- or underflows or holds a nan, the gradi
   same(g({0, none, 2}), {none, 0, none});
   same(g({0, 3, 2}), {6, 0, 0});
   same(g({0, 0, 2}), {0, 0, 0});
+}
+
+TEST_CASE("prod: no partial product of a gradient over- or underflows; derivatives of derivatives at zeros") {
+  auto g = [](std::vector<double> at) { return gradients_of<double>([](auto x) { return prod(x); }, tensor_of(at)); };
+  auto near = [](const std::vector<double>& a, const std::vector<double>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+      CHECK_MESSAGE((a[i] == b[i] || std::abs(a[i] / b[i] - 1) < 1e-14), i, ": ", a[i], " is not ", b[i]);
+  };
+  near(g({1e200, 0, 1e200, 1e-300}), {0, 1e100, 0, 0});
+  near(g({1e200, 1e200, 0, 1e-300}), {0, 0, 1e100, 0});
+  near(g({1e200, 1e200, 1e-300}), {1e-100, 1e-100, inf});
+  near(g({1e-200, 3, -1e-200, 1e300}), {-3e100, -1e-100, 3e100, 0});
+  near(g({1e308, 1e308, 1e308, 0}), {0, 0, 0, inf});
+  near(g({5e-324, 1e300, 3}), {3e300, 3 * 5e-324, 5e-324 * 1e300});
+  // 64 huge and 64 tiny elements, and a zero.
+  std::vector<double> many(128, 1e250), want(129, 0.0);
+  std::fill(many.begin() + 64, many.end(), 1e-250);
+  many.push_back(0), want[128] = 1;
+  CHECK(g(many)[128] == doctest::Approx(1).epsilon(1e-12));
+  CHECK(g(many)[0] == 0);
+  // The second derivative by two elements is the product of the rest, also where one or both are 0.
+  const auto second = [](const Tensor<double>& at) { return hessian([](const auto& v) { return prod(v); })(at); };
+  CHECK(equal(second({0.0, 2.0, 3.0}), Tensor<double>{{0, 3, 2}, {3, 0, 0}, {2, 0, 0}}));
+  CHECK(equal(second({0.0, 0.0, 3.0}), Tensor<double>{{0, 3, 0}, {3, 0, 0}, {0, 0, 0}}));
+  CHECK(equal(second({0.0, 0.0, 0.0}), zeros<double>({3, 3})));
+  CHECK(allclose(second({4.0, 2.0, 3.0}), Tensor<double>{{0, 3, 2}, {3, 0, 4}, {2, 4, 0}}, 1e-14));
 }
 
 TEST_CASE("mean: a division, so that of equal numbers it is that number") {

@@ -348,3 +348,9 @@ TEST_CASE("special values: distances and angles of finite points") {
                   angles[n + i]);
   }
 }
+
+TEST_CASE("special values: at the origin an angle has no gradient, as in PyTorch") {
+  const std::vector<float> a{0.0f, -0.0f, 0.0f}, b{0.0f, 0.0f, -0.0f};
+  for (const float g : gradients_of<float>([](auto x, auto y) { return atan2(x, y); }, tensor_of(a), tensor_of(b)))
+    CHECK(g == 0);
+}

@@ -117,7 +117,9 @@ TEST_CASE("vmap: elements and triangles of members") {
       CHECK(parts(b, j) == x(b, 1, j) + x(b, 2, j));
       for (int i = 0; i < 3; ++i) CHECK(lower(b, i, j) == (j < i ? x(b, i, j) : 0));
     }
-  CHECK_THROWS_WITH_AS((vmap([](const auto& a) { return a[{0, 0, 0}]; })(x)),
+  CHECK_THROWS_WITH_AS((vmap([](const auto& a) {
+                         return a[{0, 0, 0}];
+                       })(x)),
                        "x[{...}]: 3 indices for a tensor of shape [3, 4]: give one per axis at most", index_error);
 }
 
@@ -161,4 +163,13 @@ TEST_CASE("vmap: what does not fit is named") {
   const Tensor<double> x = values(6, 3, 1, 7).reshape({2, 3});
   CHECK_THROWS_WITH_AS(vmap([&](const auto& a) { return vmap([&](const auto& b) { return sum(a) * b; })(x); })(x),
                        doctest::Contains("give it that value as an argument"), value_error);
+}
+
+TEST_CASE("vmap: zeros_like and its relatives, and dropout: one for all members") {
+  check_agrees(vmap([](const auto& x) { return x + ones_like(x) - full_like(x, 0.5) * zeros_like(x); })(xs), xs + 1);
+  manual_seed(7);
+  const Tensor<double> mask = dropout(ones<double>(4), 0.5), noise = randn_like(zeros<double>({4}));
+  manual_seed(7);
+  check_agrees(vmap([](const auto& x) { return dropout(x, 0.5); })(xs), xs * mask);
+  check_agrees(vmap([](const auto& x) { return x * randn_like(x); })(xs), xs * noise);
 }

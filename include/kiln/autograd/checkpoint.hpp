@@ -90,6 +90,8 @@ class checkpoint_node final : public op_node_of<sizeof...(X), sizeof...(X)> {
 /// knows of the inputs only. Throws what f throws; graph_error in the backward pass if an input was changed in place.
 template <class F, class... T, class Device>
 auto checkpoint(F f, const Tensor<T, Device>&... inputs) {
+  static_assert(!detail::any_transformed<Tensor<T, Device>...>,
+                "kiln: checkpoint has no meaning within vmap and jvp: call f itself there, or checkpoint around them");
   const random_stream drawn = default_generator().state();
   auto y = [&] {
     const no_grad quiet;

@@ -132,7 +132,8 @@ template <Expression X>
 auto sum(X x, axes over = {}, bool keepdim = false) {
   return detail::over_axes<sum_op>(std::move(x), over, keepdim);
 }
-/// Product; integers and bool as int64. The product of nothing is 1.
+/// Product; integers and bool as int64. The product of nothing is 1. The value is the plain product, in an order of its
+/// own, as in PyTorch: a part of it may over- or underflow though the whole does not. Gradients do not.
 template <Expression X>
 auto prod(X x, axes over = {}, bool keepdim = false) {
   return detail::over_axes<prod_op>(std::move(x), over, keepdim);

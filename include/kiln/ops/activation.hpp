@@ -9,6 +9,7 @@
 #include <kiln/ops/arithmetic.hpp>
 #include <kiln/ops/exponential.hpp>
 #include <kiln/ops/hyperbolic.hpp>
+#include <kiln/ops/rounding.hpp>
 #include <kiln/ops/selection.hpp>
 #include <kiln/ops/special.hpp>
 
@@ -85,15 +86,48 @@ constexpr auto gelu(X x) {
 
 struct gelu_tanh_op : activation<1> {
   static constexpr std::string_view name = "gelu_tanh";
-  // (1 + tanh(u)) / 2 is sigmoid(2u), which keeps its digits far below 0.
-  static constexpr auto share(auto x) { return sigmoid(1.59576912160573071176 * (x + 0.044715 * (x * x * x))); }
-  static constexpr auto value(auto x) { return x * share(x); }
-  // Beyond 30 the share is 0 or 1 and does not change, while the cube may be infinite.
+  // (1 + tanh(u)) / 2 is sigmoid(2u), which keeps its digits far below 0. Whatever 2u = c a + k a^3 with a = |x| is
+  // rounded off by, exp(2u) is off in parts of itself, so it is had in two parts. At `near`, the multiple of 1/4
+  // (1/512) next to a, c near + k near^3 is exact with the first bits of c and k, and so is the rest of a times the
+  // first bits of the slope there; what is left of c, k and the slope is small. Beyond 30 all is 0 or 1.
+  template <class V>
+  struct logistic {
+    V a, slope;  ///< slope: of 2u by a
+    V e;         ///< exp(-2u) is e * times, of which e is not denormal yet
+    double times;
+    V below;  ///< 1 + exp(-2u)
+  };
+  static constexpr auto at(auto x) {
+    const bool twice = in_double(x);
+    constexpr double k = 0.07135481627260024876;
+    const double c1 = twice ? 0x1.9884533d4p+0 : 0x1.9884p+0,
+                 c2 = twice ? 3.0874305383944692e-12 : 4.96144948071176e-06;
+    const double k1 = twice ? 0x1.244p-4 : 0x1.24p-4, k2 = twice ? 4.718616350248776e-06 : 6.575377260024877e-05;
+    const auto a = minimum(where(x < 0, -x, x), 30);
+    const auto near = round(a * (twice ? 512 : 4)) * (twice ? 0x1p-9 : 0x1p-2), rest = a - near, squared = near * near;
+    const auto slope = c1 + 3 * k1 * squared, first = round(slope * (twice ? 256 : 4)) * (twice ? 0x1p-8 : 0x1p-2);
+    // Less 53 (24) times log(2), in two parts as well.
+    const auto exact = near * (c1 + k1 * squared) - (twice ? 0x1.25e4f7b2738p+5 : 0x1.0a2b2p+4);
+    const auto further = rest * first, most = exact + further;
+    const auto of_slope = c2 + 3 * k2 * squared;
+    const auto left = (slope - first) + of_slope + k * rest * (3 * near + rest);
+    const auto little =
+        rest * left + near * (c2 + k2 * squared) + (twice ? 4.195858084658005e-14 : -3.7689855624260137e-06);
+    const auto both = most + little, lost = ((exact - most) + further) + ((most - both) + little);
+    const auto rounded = exp(-both), e = rounded - rounded * lost;
+    const double times = twice ? 0x1p-53 : 0x1p-24;
+    return logistic<decltype(x)>{a, slope + (of_slope + 3 * k * rest * (near + a)), e, times, 1 + e * times};
+  }
+  static constexpr auto value(auto x) {
+    const auto s = at(x);
+    const auto y = where(x < 0, x * s.e, x) / s.below;
+    return where(x < 0, y * s.times, y);
+  }
   static constexpr auto adjoint(auto g, auto, auto x) {
-    const auto near = minimum(maximum(x, -30), 30);
-    const auto s = share(near);
-    return g * (s + near * (s * (1 - s)) *
-                        (1.59576912160573071176 + 3 * 0.044715 * 1.59576912160573071176 * (near * near)));
+    const auto s = at(x);
+    const auto d =
+        where(x < 0, s.e * (s.below - s.a * s.slope), s.below + s.e * s.times * (s.slope * s.a)) / (s.below * s.below);
+    return g * where(x < 0, d * s.times, d);
   }
 };
 /// The tanh approximation of gelu (Hendrycks and Gimpel 2016), PyTorch's approximate='tanh'.
@@ -110,7 +144,7 @@ struct mish_op : activation<1> {
     V u, v;
   };
   static constexpr auto quotient_at(auto x) {
-    const auto e = exp(-abs(x));
+    const auto e = exp(where(x < 0, x, -x));  // not by abs(x), which is not smooth at 0 as this is
     return quotient<decltype(x)>{where(x < 0, e * (e + 2), 1 + 2 * e), where(x < 0, 2, 2 * (e * e))};
   }
   static constexpr auto value(auto x) {

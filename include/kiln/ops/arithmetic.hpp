@@ -197,5 +197,11 @@ template <class A, class B>
 constexpr auto remainder(A a, B b) {
   return apply<remainder_op>(std::move(a), std::move(b));
 }
+/// remainder(a, b), as PyTorch has it: -1 % 3 is 2.
+template <class A, class B>
+  requires Operands<A, B>
+constexpr auto operator%(A a, B b) {
+  return apply<remainder_op>(std::move(a), std::move(b));
+}
 
 }  // namespace kiln

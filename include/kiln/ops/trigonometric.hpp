@@ -3,6 +3,8 @@
 #pragma once
 
 #include <kiln/ops/arithmetic.hpp>
+#include <kiln/ops/comparison.hpp>
+#include <kiln/ops/where.hpp>
 
 namespace kiln {
 
@@ -76,8 +78,8 @@ struct atan2_op : floating<2> {
   static constexpr std::string_view name = "atan2";
   static constexpr auto value(auto a, auto b) { return atan2(a, b); }
   static constexpr auto adjoint(auto g, auto, auto a, auto b) {
-    // Squares would under- and overflow.
-    const auto r = hypot(a, b), q = g / r;
+    // Squares would under- and overflow. At the origin it is 0, as PyTorch has it.
+    const auto length = hypot(a, b), r = where(length == 0, 1, length), q = g / r;
     return adjoints{q * (b / r), -(q * (a / r))};
   }
 };

@@ -112,15 +112,16 @@ auto ones(Sizes... sizes) {
   return ones<T>(dims{sizes...});
 }
 
-/// Shape, element type and device as those of x, which is not evaluated.
+/// Shape, element type and device as those of x, which is not evaluated. Within vmap and jvp, one tensor for all
+/// members, as of the other *_like.
 template <Expression X>
 auto empty_like(const X& x) {
-  return empty<typename X::value_type, typename X::device_type>(shape_of(x), detail::device_of(x));
+  return empty<typename X::value_type, decltype(detail::device_of(x))>(shape_of(x), detail::device_of(x));
 }
 /// Every element is `value`; shape, type and device as those of x.
 template <Expression X, Number V>
 auto full_like(const X& x, V value) {
-  return full<typename X::value_type, typename X::device_type>(shape_of(x), value, detail::device_of(x));
+  return full<typename X::value_type, decltype(detail::device_of(x))>(shape_of(x), value, detail::device_of(x));
 }
 /// Zeros of the shape, type and device of x.
 template <Expression X>

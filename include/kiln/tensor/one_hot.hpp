@@ -24,6 +24,9 @@ inline std::int64_t classes_up_to(std::int64_t label) {
 template <Element T = std::int64_t, Expression X>
 Tensor<T, typename X::device_type> one_hot(const X& labels, std::int64_t classes = -1) {
   using L = typename X::value_type;
+  static_assert(!detail::any_transformed<X>,
+                "kiln: one_hot has no meaning within vmap and jvp yet: call it on the whole batch before, or write "
+                "cast<float>(unsqueeze(labels, -1) == arange<std::int64_t>(0, classes))");
   static_assert(std::is_integral_v<L> && !std::same_as<L, bool>,
                 "kiln: one_hot needs labels of an integer type: cast<int64_t>() them");
   auto numbers = detail::as_tensor(labels);

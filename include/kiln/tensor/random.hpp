@@ -111,17 +111,18 @@ Tensor<std::int64_t, Device> randperm(std::int64_t n, generator& from = default_
 /// Shape, element type and device as those of x, which is not evaluated.
 template <Expression X>
 auto rand_like(const X& x, generator& from = default_generator()) {
-  return rand<typename X::value_type, typename X::device_type>(shape_of(x), from, detail::device_of(x));
+  return rand<typename X::value_type, decltype(detail::device_of(x))>(shape_of(x), from, detail::device_of(x));
 }
 /// Normal numbers in the shape, type and device of x.
 template <Expression X>
 auto randn_like(const X& x, generator& from = default_generator()) {
-  return randn<typename X::value_type, typename X::device_type>(shape_of(x), from, detail::device_of(x));
+  return randn<typename X::value_type, decltype(detail::device_of(x))>(shape_of(x), from, detail::device_of(x));
 }
 /// Whole numbers from low to high - 1 in the shape, type and device of x.
 template <Expression X>
 auto randint_like(const X& x, std::int64_t low, std::int64_t high, generator& from = default_generator()) {
-  return randint<typename X::value_type, typename X::device_type>(low, high, shape_of(x), from, detail::device_of(x));
+  return randint<typename X::value_type, decltype(detail::device_of(x))>(low, high, shape_of(x), from,
+                                                                         detail::device_of(x));
 }
 
 }  // namespace kiln

@@ -127,14 +127,17 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
                   "kiln: sizes make no tensor by themselves: write zeros<float>({3, 4}), "
                   "empty<float>({3, 4}), or in braces the elements, Tensor<float> r{3, 4}");
   }
-  // A pack, because a constructor of a list alone would be chosen for {3, 4} too.
-  // Not for bools, which are no sizes: clang++ 14 would take it for Tensor<bool>{a, b} in a generic lambda.
+  // A pack, because a constructor of a list alone would be chosen for {3, 4} too. (clang++ 14 chooses it for a nameless
+  // Tensor<int>{3, 4} in a generic lambda, where it forgets that the braces were no list in parentheses: of
+  // `struct s { s(std::initializer_list<any>); template <class T, class... N> s(std::initializer_list<T>, N...); }` it
+  // takes the second for s{1, 2} there, and the first everywhere else. So not for bools, which are no sizes.)
   template <std::integral Size, class... Nothing>
     requires(!std::same_as<Size, bool>)
   Tensor(std::initializer_list<Size>, Nothing...) {
     static_assert(detail::never<Size>,
                   "kiln: ({3, 4}) may be sizes or elements: write zeros<float>({3, 4}) for a tensor "
-                  "of these sizes, Tensor<float> r{3, 4} for one of these elements");
+                  "of these sizes, Tensor<float> r{3, 4} for one of these elements (in a generic lambda clang++ 14 "
+                  "needs the name, r)");
   }
   template <detail::Values R>
   Tensor(const R&) {

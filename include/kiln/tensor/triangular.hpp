@@ -74,6 +74,9 @@ template <Expression X>
 auto diag(const X& x, std::int64_t offset = 0) {
   using T = typename X::value_type;
   using result = Tensor<T, typename X::device_type>;
+  static_assert(!detail::any_transformed<X>,
+                "kiln: diag has no meaning within vmap and jvp: diagonal(x) reads one there, and x * eye<float>(n) has "
+                "x on it");
   const result values = detail::as_tensor(x);
   if (values.dim() == 2) return result(diagonal(values, offset));
   if (values.dim() != 1)

@@ -19,7 +19,8 @@ auto dropout(const X& x, double p = 0.5, bool training = true, generator& from =
   const dims sizes = shape_of(x);
   if (!training) p = 0;
   const random_stream stream = p > 0 ? detail::take_words(from, count(sizes), 1) : random_stream{0, no_block};
-  const detail::drawn<float, typename X::device_type, leaf_kind::uniform> uniform(sizes, detail::device_of(x), stream);
+  const detail::drawn<float, decltype(detail::device_of(x)), leaf_kind::uniform> uniform(sizes, detail::device_of(x),
+                                                                                         stream);
   return detail::converted<T>(where(uniform >= p, x * (p < 1 ? 1 / (1 - p) : 0), 0));
 }
 
