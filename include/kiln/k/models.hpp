@@ -121,22 +121,23 @@ inline bool is_test(std::string_view name) {
 /// run and testrun: (m) or (m;x;y).
 inline object run(std::string_view name, object x) {
   const arguments given(name, x, 1, 3);
-  held_model& m = model_at(given);
-  batches& data = is_test(name) ? m.body->test : m.body->train;
-  if (given.size() > 1) set_data(given, 1, *m.body, data);
-  return is_test(name) ? test_epoch(*m.body) : run_epoch(*m.body);
+  const std::shared_ptr<model_body> body = model_at(given).body;  // a pass may call q, which may free the handle
+  batches& data = is_test(name) ? body->test : body->train;
+  if (given.size() > 1) set_data(given, 1, *body, data);
+  return is_test(name) ? test_epoch(*body) : run_epoch(*body);
 }
 
 inline object backstep(std::string_view name, object x) {
   const arguments given(name, x, 1, 3);
   held_model& m = model_at(given);
-  const batches& data = m.body->train;
+  const std::shared_ptr<model_body> body = m.body;  // a pass may call q, which may free the handle
+  const batches& data = body->train;
   if (given.size() == 2) throw value_error("expects inputs and targets");
-  const tensor input = given.size() == 3 ? data_from(given, 1, *m.body, true) : m.usual_inputs(false).at(0);
-  const tensor target = given.size() == 3             ? data_from(given, 2, *m.body, false)
+  const tensor input = given.size() == 3 ? data_from(given, 1, *body, true) : m.usual_inputs(false).at(0);
+  const tensor target = given.size() == 3             ? data_from(given, 2, *body, false)
                         : data.batch_target.defined() ? data.batch_target
                                                       : data.target;
-  return to_value(back_step(*m.body, input, target));
+  return to_value(back_step(*body, input, target));
 }
 
 /// batch, batchinit, restore, datasize, shuffle, unshuffle, and those of the test data.

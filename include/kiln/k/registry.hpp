@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <thread>
 
 #include <kiln/core/error.hpp>
 #include <kiln/k/arguments.hpp>
@@ -33,8 +32,7 @@ class registry {
   object call(std::size_t place, object x, object y = nullptr) const noexcept {
     const std::string_view name = functions[place].name;
     return guarded(name, [&]() -> object {
-      static const std::thread::id main_thread = std::this_thread::get_id();
-      if (std::this_thread::get_id() != main_thread)
+      if (!on_main_thread())
         throw value_error("called from a second thread: kiln's functions are for q's main thread");
       if (!x || (functions[place].name == "use" && !y)) throw value_error("called without its argument");
       if (entries_[place].two) return entries_[place].two(name, x, y);
