@@ -233,6 +233,55 @@ inline object avgparms(std::string_view name, object x) {
   return kj(means->list->averaged);
 }
 
+/// The running statistics of batch norms as the mean over all batches of the training data; how many layers have some.
+inline object batchnorm(std::string_view name, object x) {
+  const arguments given(name, x, 1, 1);
+  const std::shared_ptr<model_body> body = model_at(given).body;
+  struct statistic {
+    tensor running;
+    std::vector<double> sum;
+    double momentum;
+  };
+  std::vector<statistic> all;
+  std::int64_t layers = 0;
+  std::vector<std::pair<std::string, std::shared_ptr<module_body>>> parts;
+  modules::all_within(body->module, "", parts);
+  for (const auto& [path, part] : parts) {
+    if (!part->type.starts_with("batchnorm")) continue;
+    double momentum = 0.1;
+    for (const option& each : part->options)
+      if (each.name == "momentum") momentum = read_number(each.value.get()).value_or(0);
+    const tensor_list buffers = part->buffers();
+    if (buffers.values.empty()) continue;
+    if (!(momentum > 0)) throw value_error(message("`", path, " has no momentum, from which statistics are taken"));
+    for (std::string_view which : {"running_mean", "running_var"})
+      if (const auto place = buffers.find(which))
+        all.push_back({buffers.values[*place], {}, momentum});
+    ++layers;
+  }
+  if (body->train.rows() == 0) throw value_error("the model has no training data; give it with train(m;x;y)");
+  if (all.empty()) return kj(0);
+  settle();
+  const no_grad quiet;
+  body->train.restore();
+  double batches = 0;
+  for (; body->train.advance(); ++batches) {
+    for (statistic& each : all) each.running.fill_(0);  // then what the layer leaves is momentum times the batch's own
+    modules::pass(*body->module, {body->train.batch_input}, true, false);
+    for (statistic& each : all) {
+      const tensor seen = each.running.to(dtype::float64).contiguous();
+      const auto* at = static_cast<const double*>(seen.data());
+      each.sum.resize(static_cast<std::size_t>(seen.numel()));
+      for (std::size_t i = 0; i < each.sum.size(); ++i) each.sum[i] += at[i] / each.momentum;
+    }
+  }
+  for (statistic& each : all) {
+    for (double& sum : each.sum) sum /= batches;
+    each.running.assign_(copied(dtype::float64, each.running.sizes(), each.sum.data()).to(each.running.type()));
+  }
+  return kj(layers);
+}
+
 }  // namespace models
 
 inline void offer_models(registry& r) {
@@ -247,6 +296,7 @@ inline void offer_models(registry& r) {
     r.offer(name, models::go_through);
   for (std::string_view name : {"data", "testdata", "input", "testinput", "target", "testtarget"})
     r.offer(name, models::data);
+  r.offer("batchnorm", models::batchnorm);
   r.offer("copyparms", models::copyparms);
   r.offer("avgparms", models::avgparms);
 }
