@@ -8,6 +8,7 @@
 #include <kiln/dynamic/custom.hpp>      // with_gradient
 #include <kiln/dynamic/images.hpp>      // conv2d, poolings, batch_norm, dropout
 #include <kiln/dynamic/indexing.hpp>    // index_select, gather, argmax, one_hot
+#include <kiln/dynamic/lent.hpp>        // lent
 #include <kiln/dynamic/losses.hpp>      // make_loss
 #include <kiln/dynamic/modules.hpp>     // make_module, sequential
 #include <kiln/dynamic/optimizers.hpp>  // make_optimizer

@@ -45,7 +45,7 @@ constexpr int arity(const function_row& row) {
 }
 
 /// All functions, in the order in which `fns` names them.
-inline constexpr std::array<function_row, 438> functions{{
+inline constexpr std::array<function_row, 442> functions{{
     // clang-format off
     {"dv", area::objects, 1, "nested definition: the (depth;value) list of it"},
     {"tree", area::objects, 1, "(depth;value) list: the nested definition of it"},
@@ -491,7 +491,11 @@ inline constexpr std::array<function_row, 438> functions{{
     {"backstep", area::models, 2, "(m[;x;y]): one training step, its loss"},
     {"copyparms", area::models, 2, "(m[;d]): parameters copied out or in"},
     {"avgparms", area::models, 2, "(m;d): parameters averaged"},
-    {"batchnorm", area::models, 2, "(m): statistics computed anew"},
+    {"batchnorm", area::models, 2, "(m): statistics of batch norms as the means over all batches; how many layers"},
+    {"background", area::models, 0, "(m;epochs[;f]): trains on another thread; f[epoch;loss] is called as q waits for events"},
+    {"progress", area::models, 0, "(m): whether it trains in the background, and the losses of the epochs so far"},
+    {"wait", area::models, 0, "(m): waits until it has trained in the background; the losses"},
+    {"stop", area::models, 0, "(m): ends its training in the background; the losses"},
     {"testsize", area::models, 3, "(m): rows of the test data"},
     {"unshuffle", area::models, 3, "(m): data in the first order"},
     // clang-format on

@@ -11,6 +11,7 @@
 
 #include <kiln/k/attributes.hpp>
 #include <kiln/k/autograd.hpp>
+#include <kiln/k/background.hpp>
 #include <kiln/k/decompositions.hpp>
 #include <kiln/k/files.hpp>
 #include <kiln/k/fuse.hpp>
@@ -90,6 +91,7 @@ inline const registry& library() {
     offer_sorting(*r);
     offer_trees(*r);
     offer_files(*r);
+    offer_background(*r);
     offer_decompositions(*r);
     r->offer("help", help);
     return r;

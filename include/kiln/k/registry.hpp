@@ -9,6 +9,7 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/k/arguments.hpp>
+#include <kiln/k/entry_lock.hpp>
 #include <kiln/k/functions.hpp>
 #include <kiln/k/guard.hpp>
 
@@ -34,6 +35,11 @@ class registry {
     return guarded(name, [&]() -> object {
       if (!on_main_thread())
         throw value_error("called from a second thread: kiln's functions are for q's main thread");
+      const entry_lock::call turn(entries());
+      if (entries().outermost()) {
+        free_temporaries();
+        release_left_lists();
+      }
       if (!x || (functions[place].name == "use" && !y)) throw value_error("called without its argument");
       if (entries_[place].two) return entries_[place].two(name, x, y);
       if (entries_[place].one) return entries_[place].one(name, x);
