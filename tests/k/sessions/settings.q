@@ -41,8 +41,8 @@ q)seed()
 cpu| 7
 q)help`mul
 "mul (x;y[;out]): product"
-q)help`fft
-"fft (x[;n][;dim][;norm]): Fourier transform (not offered by kiln in this version)"
+q)-2 help`fft;
+fft (x[;n][;dim][;norm]): Fourier transform (not offered by kiln in this version)
 q)count help[]
 442
 q)f~exec name from help[]
