@@ -33,8 +33,8 @@ int main() {
     double sum = 0;
     for (int first = 0; first < 3 * n; first += 50) {
       optimizer.zero_grad();
-      const auto loss = torch::nn::functional::cross_entropy(net->forward(inputs.narrow(0, first, 50)),
-                                                             targets.narrow(0, first, 50));
+      const auto loss =
+          torch::nn::functional::cross_entropy(net->forward(inputs.narrow(0, first, 50)), targets.narrow(0, first, 50));
       loss.backward();
       optimizer.step();
       sum += loss.item<double>();

@@ -48,8 +48,9 @@ TEST_CASE("containers run their parts by their rules") {
   CHECK(near(values(transform(one(4))), {-11.5}));
   CHECK(near(values(make_container("Transform", {{"t", a}, {"e", b}, {"then", b}})(one(4))), {-26.5}));
   // A fork into a chain that joins: several results go from part to part.
-  CHECK(near(values(sequential({{"f", make_container("Fork", {{"a", a}, {"b", b}})}, {"j", joining_layer("Add")}})(one(4))),
-             {-2.5}));
+  CHECK(near(
+      values(sequential({{"f", make_container("Fork", {{"a", a}, {"b", b}})}, {"j", joining_layer("Add")}})(one(4))),
+      {-2.5}));
 }
 
 TEST_CASE("gradients go through both branches of a residual") {
@@ -123,6 +124,8 @@ TEST_CASE("containers say what they need") {
   CHECK(holds(text([&] { make_container("Ring", {}); }), "there is no \"Ring\""));
   CHECK(holds(text([&] { joining_layer("Sub"); }), "there is no \"Sub\""));
   CHECK(holds(text([&] { joining_layer("Cat").run({one(1)}); }), "two inputs or more"));
-  CHECK(holds(text([&] { make_module("RNN", {{"input_size", 1}, {"hidden_size", 1}, {"nonlinearity", "relu"}}); }),
+  CHECK(holds(text([&] {
+                make_module("RNN", {{"input_size", 1}, {"hidden_size", 1}, {"nonlinearity", "relu"}});
+              }),
               "nonlinearity"));
 }

@@ -75,11 +75,35 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
   std::vector<owned> handles;
   const auto atom = [&]() -> owned {
     static constexpr std::int64_t numbers[] = {-3, -1, 0, 1, 2, 3, 5, k::null_long, std::int64_t{1} << 40};
-    static constexpr std::string_view words[] = {"",       "grad", "cpu",  "cuda",       "float",  "long",    "mse",
-                                                 "linear", "relu", "adam", "sequential", "zeros",  "rand",    "randn",
-                                                 "loss",   "x",    "sgd",  "batchsize",  "weight", "\xc3\xa4",
-                                                 "fork",   "add",  "cat",  "residual",   "recur",  "seqjoin",
-                                                 "view",   "/tmp/kiln_fuzz.npy",         "/tmp/kiln_fuzz.safetensors"};
+    static constexpr std::string_view words[] = {"",
+                                                 "grad",
+                                                 "cpu",
+                                                 "cuda",
+                                                 "float",
+                                                 "long",
+                                                 "mse",
+                                                 "linear",
+                                                 "relu",
+                                                 "adam",
+                                                 "sequential",
+                                                 "zeros",
+                                                 "rand",
+                                                 "randn",
+                                                 "loss",
+                                                 "x",
+                                                 "sgd",
+                                                 "batchsize",
+                                                 "weight",
+                                                 "\xc3\xa4",
+                                                 "fork",
+                                                 "add",
+                                                 "cat",
+                                                 "residual",
+                                                 "recur",
+                                                 "seqjoin",
+                                                 "view",
+                                                 "/tmp/kiln_fuzz.npy",
+                                                 "/tmp/kiln_fuzz.safetensors"};
     switch (below(9)) {
       case 0:
         return flag(random() & 1);
@@ -184,7 +208,9 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
   }
   CHECK(errors > 1000);
   CHECK(results > 1000);
-  for (const auto& [event, run] : std::map<int, std::shared_ptr<k::background::trainer>>(k::background::trainers().by_event)) k::background::forget(*run->model());
+  for (const auto& [event, run] :
+       std::map<int, std::shared_ptr<k::background::trainer>>(k::background::trainers().by_event))
+    k::background::forget(*run->model());
   k::temporaries().set(false);
   k::handles().clear();
   k_host::clear_error();

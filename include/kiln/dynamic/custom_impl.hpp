@@ -42,8 +42,8 @@ class custom_node final : public detail::op_node {
         if (!wants(static_cast<int>(i)) || !gradients[i].defined()) continue;
         const gradient_record& to = *records_[i];
         if (gradients[i].sizes() != to.sizes)
-          throw graph_error(message("backward: the rule of ", name_, " gave a gradient of shape ",
-                                    gradients[i].sizes(), " for input ", i, " of shape ", to.sizes));
+          throw graph_error(message("backward: the rule of ", name_, " gave a gradient of shape ", gradients[i].sizes(),
+                                    " for input ", i, " of shape ", to.sizes));
         gradients[i] = gradients[i].to(to.type).contiguous().eval();
       }
     }
@@ -77,8 +77,8 @@ KILN_INLINE tensor with_gradient(std::string name, const tensor& result, const s
   std::vector<detail::saved_value> saved(kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i) saved[i].save(*kept[i].state());
   const tensor made = result.detach();
-  detail::set_producer(*made.state(), new graph::custom_node(std::move(name), std::move(records), std::move(saved),
-                                                             std::move(rule)));
+  detail::set_producer(*made.state(),
+                       new graph::custom_node(std::move(name), std::move(records), std::move(saved), std::move(rule)));
   return made;
 }
 

@@ -23,9 +23,9 @@ inline bool is_lent(const tensor_state& t) noexcept {
 }
 }  // namespace graph
 
-/// Elements in row-major order that stay where they are: no copy. assign_, fill_ and requires_grad_ refuse such a tensor
-/// and views of it with value_error, and nobody may write through as<T>(). `give_back(owner)` is called when nothing
-/// reads the memory any more.
+/// Elements in row-major order that stay where they are: no copy. assign_, fill_ and requires_grad_ refuse such a
+/// tensor and views of it with value_error, and nobody may write through as<T>(). `give_back(owner)` is called when
+/// nothing reads the memory any more.
 inline tensor lent(dtype type, const dims& sizes, const void* data, void* owner,
                    void (*give_back)(void* owner) noexcept) {
   ref<tensor_state> state = new_state(type, sizes, contiguous_strides(sizes));

@@ -37,7 +37,9 @@ class module {
     virtual ~held() = default;
     virtual tensor forward(const tensor& x) const = 0;
     /// Several inputs or results; by default one of each.
-    virtual tensors run(const tensors& inputs) const { return {forward(only(inputs, "a module of one input", "input"))}; }
+    virtual tensors run(const tensors& inputs) const {
+      return {forward(only(inputs, "a module of one input", "input"))};
+    }
     virtual void train(bool on) = 0;
     virtual bool training() const = 0;
     virtual std::string settings() const { return {}; }

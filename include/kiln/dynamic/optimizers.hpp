@@ -65,8 +65,8 @@ class optimizer {
   std::vector<state_tensor> state() const { return get().state(); }
   /// All that a later step depends on beside the parameters, by name: options, steps, state. It is a copy.
   io::tensor_map state_dict() const;
-  /// Goes on from there. Throws value_error that lists what is missing, unexpected or of another shape; the optimizer is
-  /// as it was then.
+  /// Goes on from there. Throws value_error that lists what is missing, unexpected or of another shape; the optimizer
+  /// is as it was then.
   void load_state_dict(io::tensor_map from) const;
   std::size_t state_count() const { return state().size(); }
   std::int64_t state_bytes() const {

@@ -140,8 +140,8 @@ class callback_module final : public dynamic::module::held, public std::enable_s
       throw value_error(message("callback: ", found.size(), " gradients for ", all.size(), " inputs and parameters"));
     for (std::size_t i = 0; i < all.size(); ++i)
       if (found[i].defined() && found[i].sizes() != all[i].sizes())
-        throw shape_error(message("callback: the gradient ", i, " has sizes ", found[i].sizes(), ", expected ",
-                                  all[i].sizes()));
+        throw shape_error(
+            message("callback: the gradient ", i, " has sizes ", found[i].sizes(), ", expected ", all[i].sizes()));
     return found;
   }
 
@@ -193,7 +193,8 @@ inline void make_callback(const std::shared_ptr<module_body>& of) {
     } else if (each.name == "buffers") {
       made->buffer_list = tensors(each, false);
     } else {
-      throw value_error(message("callback: unrecognized option `", each.name, ", expected fn back in out parms buffers"));
+      throw value_error(
+          message("callback: unrecognized option `", each.name, ", expected fn back in out parms buffers"));
     }
   }
   if (!made->forward_function.get()) throw value_error("callback: needs the option `fn, a function or its name");

@@ -35,8 +35,7 @@ struct matrices {
 };
 
 inline matrices matrices_of(const tensor& x, bool finite = false) {
-  if (x.dim() < 2)
-    throw shape_error(message("expects a matrix or a stack of them, given sizes ", x.sizes()));
+  if (x.dim() < 2) throw shape_error(message("expects a matrix or a stack of them, given sizes ", x.sizes()));
   const std::int64_t rows = x.size(-2), columns = x.size(-1);
   if (x.numel() == 0) throw shape_error(message("a tensor of sizes ", x.sizes(), " has no elements"));
   matrices found;
@@ -116,25 +115,27 @@ inline tensor inverse(const tensor& x) {
 /// det and logdet: gradient g det X^-T, or g X^-T. logdet of a negative determinant is not a number.
 inline tensor determinant(const tensor& x, bool logarithm) {
   const matrices of = squares_of(x);
-  const tensor y = joined(each(of, [&](const matrix& m) {
-                     const Eigen::PartialPivLU<matrix> lu(m);
-                     if (!logarithm) return one(lu.determinant());
-                     double sum = 0, sign = static_cast<double>(lu.permutationP().determinant());
-                     for (Eigen::Index i = 0; i < m.rows(); ++i) {
-                       sum += std::log(std::abs(lu.matrixLU()(i, i)));
-                       if (lu.matrixLU()(i, i) < 0) sign = -sign;
-                     }
-                     return one(sign > 0 || std::isinf(sum) ? sum : std::numeric_limits<double>::quiet_NaN());
-                   }),
-                   of, shown::numbers);
+  const tensor y =
+      joined(each(of,
+                  [&](const matrix& m) {
+                    const Eigen::PartialPivLU<matrix> lu(m);
+                    if (!logarithm) return one(lu.determinant());
+                    double sum = 0, sign = static_cast<double>(lu.permutationP().determinant());
+                    for (Eigen::Index i = 0; i < m.rows(); ++i) {
+                      sum += std::log(std::abs(lu.matrixLU()(i, i)));
+                      if (lu.matrixLU()(i, i) < 0) sign = -sign;
+                    }
+                    return one(sign > 0 || std::isinf(sum) ? sum : std::numeric_limits<double>::quiet_NaN());
+                  }),
+             of, shown::numbers);
   const tensor plain = x.detach();
-  return dynamic::with_gradient(
-      "determinant", y, {x},
-      [y, plain, logarithm](const tensor& g) -> std::vector<tensor> {
-        const tensor scale = logarithm ? g : dynamic::call("mul", {g, y});
-        return {dynamic::call("mul", {dynamic::unsqueeze(dynamic::unsqueeze(scale, -1), -1), turned(inverse_of(plain))})};
-      },
-      {plain});
+  return dynamic::with_gradient("determinant", y, {x},
+                                [y, plain, logarithm](const tensor& g) -> std::vector<tensor> {
+                                  const tensor scale = logarithm ? g : dynamic::call("mul", {g, y});
+                                  return {dynamic::call("mul", {dynamic::unsqueeze(dynamic::unsqueeze(scale, -1), -1),
+                                                                turned(inverse_of(plain))})};
+                                },
+                                {plain});
 }
 
 /// x with a x = b, for b a matrix or, where `a` is one matrix, a vector: gradients A^-T G and -(A^-T G) X'.
@@ -154,8 +155,7 @@ inline tensor solved(const tensor& a, const tensor& b) {
       [y, plain, vector](const tensor& g) -> std::vector<tensor> {
         const tensor gradient = vector ? dynamic::unsqueeze(g, 1) : g;
         const tensor of_b = solved(turned(plain), gradient);
-        return {dynamic::call("neg", {dynamic::matmul(of_b, turned(y))}),
-                vector ? dynamic::squeeze(of_b, 1) : of_b};
+        return {dynamic::call("neg", {dynamic::matmul(of_b, turned(y))}), vector ? dynamic::squeeze(of_b, 1) : of_b};
       },
       {plain});
 }
@@ -228,8 +228,7 @@ inline object plain(std::string_view name, object x) {
       l.emplace_back(both.triangularView<Eigen::UnitLower>());
       u.emplace_back(both.triangularView<Eigen::Upper>());
     }
-    if (name == "lu")
-      return respond({joined(factors, of), joined(pivots, of, shown::vectors, dtype::int32)}, a.handle);
+    if (name == "lu") return respond({joined(factors, of), joined(pivots, of, shown::vectors, dtype::int32)}, a.handle);
     return respond({joined(p, of), joined(l, of), joined(u, of)}, a.handle);
   }
   // svd, svdvals, nnorm, mrank, pinverse
@@ -272,8 +271,8 @@ inline object cholesky(std::string_view name, object x) {
   std::vector<matrix> factors, infos;
   for (const matrix& m : of.all) {
     if (name == "cholinverse") {
-      const matrix l = upper ? matrix(m.transpose().triangularView<Eigen::Lower>())
-                             : matrix(m.triangularView<Eigen::Lower>());
+      const matrix l =
+          upper ? matrix(m.transpose().triangularView<Eigen::Lower>()) : matrix(m.triangularView<Eigen::Lower>());
       factors.emplace_back(regular(l * l.transpose()).inverse());
       continue;
     }
@@ -324,10 +323,10 @@ inline object solve(std::string_view name, object x) {
       m.triangularView<Eigen::Upper>().solveInPlace(rows);
       results.push_back(rows);
     } else if (name == "cholsolve") {
-      const matrix l = upper ? matrix(m.transpose().triangularView<Eigen::Lower>())
-                             : matrix(m.triangularView<Eigen::Lower>());
-      results.emplace_back(l.transpose().triangularView<Eigen::Upper>().solve(
-          matrix(l.triangularView<Eigen::Lower>().solve(right))));
+      const matrix l =
+          upper ? matrix(m.transpose().triangularView<Eigen::Lower>()) : matrix(m.triangularView<Eigen::Lower>());
+      results.emplace_back(
+          l.transpose().triangularView<Eigen::Upper>().solve(matrix(l.triangularView<Eigen::Lower>().solve(right))));
     } else if (upper) {
       results.emplace_back(m.triangularView<Eigen::Upper>().solve(right));
     } else {

@@ -41,7 +41,8 @@ class entry_lock {
   /// For a thread that trains: one step, when no call waits.
   template <class F>
   void step(F f) {
-    while (calls_waiting_.load(std::memory_order_acquire) > 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    while (calls_waiting_.load(std::memory_order_acquire) > 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
     const std::lock_guard alone(mutex_);
     f();
   }

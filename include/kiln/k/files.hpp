@@ -26,13 +26,13 @@ struct place {
 };
 inline place place_of(object x) {
   const auto text = read_text(x);
-  if (!text || text->empty())
-    throw value_error(message("a file is a symbol or text, given ", describe(x)));
+  if (!text || text->empty()) throw value_error(message("a file is a symbol or text, given ", describe(x)));
   place found{std::filesystem::path(text->starts_with(":") ? text->substr(1) : *text), false};
   const std::string ending = found.path.extension().string();
   found.npy = ending == ".npy";
   if (!found.npy && ending != ".safetensors")
-    throw value_error(message("the file ", *text, " ends neither in .npy nor in .safetensors: name it so that it does"));
+    throw value_error(
+        message("the file ", *text, " ends neither in .npy nor in .safetensors: name it so that it does"));
   return found;
 }
 
@@ -125,7 +125,8 @@ inline void assign(const tensor_list& to, const io::tensor_map& from, const std:
   }
   std::size_t there = 0;
   for (const auto& [name, values] : from) there += name.starts_with(prefix) ? 1u : 0u;
-  if (problems.empty() && there != found) problems = message("; it has ", there, " tensors where ", found, " are known");
+  if (problems.empty() && there != found)
+    problems = message("; it has ", there, " tensors where ", found, " are known");
   if (!problems.empty()) throw value_error("the file does not fit" + problems);
   settle();
   const no_grad quiet;

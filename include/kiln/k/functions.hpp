@@ -492,7 +492,7 @@ inline constexpr std::array<function_row, 442> functions{{
     {"copyparms", area::models, 2, "(m[;d]): parameters copied out or in"},
     {"avgparms", area::models, 2, "(m;d): parameters averaged"},
     {"batchnorm", area::models, 2, "(m): statistics of batch norms as the means over all batches; how many layers"},
-    {"background", area::models, 0, "(m;epochs[;f]): trains on another thread; f[epoch;loss] is called as q waits for events"},
+    {"background", area::models, 0, "(m;epochs[;f]): trains on another thread; f[epoch;loss] as q waits for events"},
     {"progress", area::models, 0, "(m): whether it trains in the background, and the losses of the epochs so far"},
     {"wait", area::models, 0, "(m): waits until it has trained in the background; the losses"},
     {"stop", area::models, 0, "(m): ends its training in the background; the losses"},

@@ -255,8 +255,7 @@ inline object batchnorm(std::string_view name, object x) {
     if (buffers.values.empty()) continue;
     if (!(momentum > 0)) throw value_error(message("`", path, " has no momentum, from which statistics are taken"));
     for (std::string_view which : {"running_mean", "running_var"})
-      if (const auto place = buffers.find(which))
-        all.push_back({buffers.values[*place], {}, momentum});
+      if (const auto place = buffers.find(which)) all.push_back({buffers.values[*place], {}, momentum});
     ++layers;
   }
   if (body->train.rows() == 0) throw value_error("the model has no training data; give it with train(m;x;y)");

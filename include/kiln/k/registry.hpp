@@ -33,8 +33,7 @@ class registry {
   object call(std::size_t place, object x, object y = nullptr) const noexcept {
     const std::string_view name = functions[place].name;
     return guarded(name, [&]() -> object {
-      if (!on_main_thread())
-        throw value_error("called from a second thread: kiln's functions are for q's main thread");
+      if (!on_main_thread()) throw value_error("called from a second thread: kiln's functions are for q's main thread");
       const entry_lock::call turn(entries());
       if (entries().outermost()) {
         free_temporaries();

@@ -132,8 +132,8 @@ inline object make(std::string_view name, object x) {
     if (rest.size() == 1 && how.options.view) {
       if (!is_flat(rest[0]) || how.target || how.options.gradient.value_or(false) ||
           how.options.type.value_or(*dtype_of_type(rest[0]->type)) != *dtype_of_type(rest[0]->type))
-        throw value_error(message("`view is for a simple list as it is, without grad or another dtype, given ",
-                                  describe(rest[0])));
+        throw value_error(
+            message("`view is for a simple list as it is, without grad or another dtype, given ", describe(rest[0])));
       return make_handle(std::make_unique<held_tensor>(viewed(rest[0]), held_tensor::as_it_is{}));
     }
     if (rest.size() == 1) {

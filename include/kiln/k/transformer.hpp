@@ -20,9 +20,10 @@ namespace kiln::k::modules {
 class attention_holder final : public dynamic::module::held {
  public:
   using attention = nn::MultiheadAttention<float>;
-  explicit attention_holder(attention what) : inner_(std::move(what), [](const attention& m, const tensor& x) {
-    return tensor(m(x.as<float>(), x.as<float>(), x.as<float>()));
-  }) {}
+  explicit attention_holder(attention what)
+      : inner_(std::move(what), [](const attention& m, const tensor& x) {
+          return tensor(m(x.as<float>(), x.as<float>(), x.as<float>()));
+        }) {}
   tensor forward(const tensor& x) const override { return inner_.forward(x); }
   std::vector<tensor> run(const std::vector<tensor>& inputs) const override {
     if (inputs.size() == 1) return {forward(inputs[0])};
@@ -63,8 +64,9 @@ inline const dynamic::module& part(const dynamic::module::named_modules& of, std
 inline std::vector<tensor> run_transformer_layer(const dynamic::module::named_modules& of,
                                                  const std::vector<tensor>& inputs, bool decoder) {
   if (inputs.empty() || inputs.size() > (decoder ? 4 : 2) || (decoder && inputs.size() < 2))
-    throw value_error(message("a transformer layer: takes ", decoder ? "an input, memory and two masks" :
-                                                                       "an input and a mask", ", given ", inputs.size()));
+    throw value_error(message("a transformer layer: takes ",
+                              decoder ? "an input, memory and two masks" : "an input and a mask", ", given ",
+                              inputs.size()));
   const auto mask = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : tensor{}; };
   const auto run = [&](std::string_view name, const tensor& x) { return part(of, name).forward(x); };
   const auto attended = [&](std::string_view name, const tensor& x, const tensor& to, const tensor& hidden) {
@@ -93,8 +95,8 @@ inline std::vector<tensor> run_transformer_stack(const dynamic::module::named_mo
 inline std::vector<tensor> run_transformer(const dynamic::module::named_modules& of,
                                            const std::vector<tensor>& inputs) {
   if (inputs.size() < 2 || inputs.size() > 5)
-    throw value_error(message("transformer: takes a source, a target and up to three masks, given ", inputs.size(),
-                              " inputs"));
+    throw value_error(
+        message("transformer: takes a source, a target and up to three masks, given ", inputs.size(), " inputs"));
   const auto mask = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : tensor{}; };
   const tensor memory = part(of, "encoder").run({inputs[0], mask(2)})[0];
   return part(of, "decoder").run({inputs[1], memory, mask(3), mask(4)});
@@ -166,16 +168,18 @@ inline std::shared_ptr<module_body> transformer(const dynamic::options& how) {
     std::vector<std::shared_ptr<module_body>> stack;
     for (std::int64_t i = 0; i < layers[decoder]; ++i)
       stack.push_back(transformer_layer(decoder, std::to_string(i), dim, heads, hidden, p));
-    const auto list = [](const dynamic::module::named_modules&, const std::vector<tensor>&, bool)
-        -> std::vector<tensor> { throw value_error("ModuleList: keeps modules; it has no forward pass"); };
+    const auto list = [](const dynamic::module::named_modules&, const std::vector<tensor>&,
+                         bool) -> std::vector<tensor> {
+      throw value_error("ModuleList: keeps modules; it has no forward pass");
+    };
     const std::string half = decoder ? "decoder" : "encoder";
-    halves.push_back(composed(
-        half, decoder ? "TransformerDecoder" : "TransformerEncoder", half,
-        {composed("modulelist", "ModuleList", "layers", std::move(stack), list),
-         leaf("layernorm", "norm", dynamic::make_module("LayerNorm", {{"normalized_shape", dim}}))},
-        [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
-          return run_transformer_stack(of, inputs);
-        }));
+    halves.push_back(
+        composed(half, decoder ? "TransformerDecoder" : "TransformerEncoder", half,
+                 {composed("modulelist", "ModuleList", "layers", std::move(stack), list),
+                  leaf("layernorm", "norm", dynamic::make_module("LayerNorm", {{"normalized_shape", dim}}))},
+                 [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
+                   return run_transformer_stack(of, inputs);
+                 }));
   }
   auto made = composed("transformer", "Transformer", "", std::move(halves),
                        [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
