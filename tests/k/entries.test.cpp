@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The whole library as q gets it: the dictionary of functions, and calls of all of them with anything.
 #include <kiln/k.hpp>
+#include <kiln/k/decompositions_impl.hpp>
+#include <kiln/k/files_impl.hpp>
 
 #include "k/pages.hpp"
 #include "k/support.hpp"
