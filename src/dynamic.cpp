@@ -3,6 +3,7 @@
 // compute is interpreted, as everything is there.
 #define KILN_INTERPRET
 #include <kiln/dynamic/creation_impl.hpp>
+#include <kiln/dynamic/custom_impl.hpp>
 #include <kiln/dynamic/images_impl.hpp>
 #include <kiln/dynamic/indexing_impl.hpp>
 #include <kiln/dynamic/losses_impl.hpp>

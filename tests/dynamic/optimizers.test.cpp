@@ -98,3 +98,41 @@ TEST_CASE("refusals") {
   CHECK_THROWS_AS(make_optimizer("SGD", {w}, {{"lr", -1}}), kiln::value_error);
   CHECK_THROWS_AS(optimizer().step(), kiln::value_error);
 }
+
+TEST_CASE("a state that is kept goes on as if nothing had been") {
+  for (const char* name : {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Lamb"}) {
+    CAPTURE(name);
+    const auto how = std::string_view(name) == "SGD" ? options{{"lr", 0.1}, {"momentum", 0.9}} : options{{"lr", 0.1}};
+    const auto steps = [](const optimizer& o, const tensor& w, int n) {
+      for (int i = 0; i < n; ++i) {
+        o.zero_grad();
+        loss_of(w).backward();
+        o.step();
+      }
+    };
+    const tensor whole = learned({1, 2});
+    steps(make_optimizer(name, {whole}, how), whole, 5);
+    const tensor first = learned({1, 2});
+    const auto before = make_optimizer(name, {first}, how);
+    steps(before, first, 3);
+    const auto kept = before.state_dict();
+    const tensor second = learned(values(first));
+    const auto after = make_optimizer(name, {second}, {{"lr", 7}});
+    steps(before, first, 2);  // what was kept is a copy
+    if (std::string_view(name) != "SGD") after.load_state_dict(kept);
+    if (std::string_view(name) == "SGD") {
+      const auto same = make_optimizer(name, {second}, how);
+      same.load_state_dict(kept);
+      steps(same, second, 2);
+    } else {
+      CHECK(after.lr() == 0.1);
+      steps(after, second, 2);
+    }
+    CHECK(values(second) == values(whole));
+    const tensor other = learned({1, 2, 3});
+    const auto wrong = make_optimizer(name, {other}, how);
+    CHECK(holds(said<kiln::value_error>([&] { wrong.load_state_dict(kept); }),
+                std::string_view(name) == "SGD" ? "momentum" : "state"));
+    CHECK(wrong.state().empty());
+  }
+}

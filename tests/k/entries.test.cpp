@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // The whole library as q gets it: the dictionary of functions, and calls of all of them with anything.
 #include <kiln/k.hpp>
+#include <kiln/k/decompositions_impl.hpp>
+#include <kiln/k/files_impl.hpp>
 
 #include "k/pages.hpp"
 #include "k/support.hpp"
 
 #include <cstdlib>
+#include <map>
 #include <random>
 
 using namespace k_test;
@@ -15,6 +18,17 @@ namespace {
 owned function_named(const owned& all, std::string_view name) {
   const auto row = *k::find_function(name);
   return owned::share(k::items<k::object>(k::values_of(all.get()))[row]);
+}
+
+// Functions of q for callbacks: one gives its second argument, one fails, one gives what is no tensor.
+k::object give_second(k::object, k::object y) {
+  return k::r1(y);
+}
+k::object fail(k::object, k::object) {
+  return k::krr("this function fails");
+}
+k::object give_symbol(k::object, k::object) {
+  return k::make_symbol("no_tensor");
 }
 
 }  // namespace
@@ -63,9 +77,35 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
   std::vector<owned> handles;
   const auto atom = [&]() -> owned {
     static constexpr std::int64_t numbers[] = {-3, -1, 0, 1, 2, 3, 5, k::null_long, std::int64_t{1} << 40};
-    static constexpr std::string_view words[] = {"",       "grad", "cpu",  "cuda",       "float",  "long",    "mse",
-                                                 "linear", "relu", "adam", "sequential", "zeros",  "rand",    "randn",
-                                                 "loss",   "x",    "sgd",  "batchsize",  "weight", "\xc3\xa4"};
+    static constexpr std::string_view words[] = {"",
+                                                 "grad",
+                                                 "cpu",
+                                                 "cuda",
+                                                 "float",
+                                                 "long",
+                                                 "mse",
+                                                 "linear",
+                                                 "relu",
+                                                 "adam",
+                                                 "sequential",
+                                                 "zeros",
+                                                 "rand",
+                                                 "randn",
+                                                 "loss",
+                                                 "x",
+                                                 "sgd",
+                                                 "batchsize",
+                                                 "weight",
+                                                 "\xc3\xa4",
+                                                 "fork",
+                                                 "add",
+                                                 "cat",
+                                                 "residual",
+                                                 "recur",
+                                                 "seqjoin",
+                                                 "view",
+                                                 "/tmp/kiln_fuzz.npy",
+                                                 "/tmp/kiln_fuzz.safetensors"};
     switch (below(9)) {
       case 0:
         return flag(random() & 1);
@@ -85,7 +125,7 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
     }
   };
   const auto value = [&](auto&& self, int depth) -> owned {
-    switch (below(depth > 2 ? 5 : 13)) {
+    switch (below(depth > 2 ? 5 : 17)) {
       case 0:
         return longs({0, 1});
       case 1:
@@ -108,6 +148,18 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
         return owned(k::xT(k::make_dictionary(
             names, list(longs({1, k::null_long}), below(2) ? floats({1, 2}) : symbols({"x", ""})).release())));
       }
+      case 10: {
+        void* const functions[] = {reinterpret_cast<void*>(&give_second), reinterpret_cast<void*>(&fail),
+                                   reinterpret_cast<void*>(&give_symbol)};
+        return list(symbol("callback"), owned(k::dl(functions[below(3)], 2)));
+      }
+      case 11: {
+        static constexpr std::string_view containers[] = {"sequential", "fork",      "residual", "seqjoin",
+                                                          "recur",      "transform", "seqnest"};
+        return list(symbol(containers[below(std::size(containers))]), self(self, depth + 1), self(self, depth + 1));
+      }
+      case 12:
+        return list(floats({2, 1}), floats({1, 3}));
       case 8:
         return list(symbol("linear"), number(2), number(2));
       default:
@@ -158,6 +210,10 @@ TEST_CASE("calls with anything fail with an error of q, leave nothing behind and
   }
   CHECK(errors > 1000);
   CHECK(results > 1000);
+  for (const auto& [event, run] :
+       std::map<int, std::shared_ptr<k::background::trainer>>(k::background::trainers().by_event))
+    k::background::forget(*run->model());
+  k::temporaries().set(false);
   k::handles().clear();
   k_host::clear_error();
   handles.clear();

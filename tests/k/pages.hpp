@@ -16,7 +16,7 @@ namespace k_test {
 
 struct page {
   k::area area;
-  std::string_view name, about, session;  ///< the file of the session that shows them, below the project; may be empty
+  std::string_view name, about, session;  ///< the files of the sessions that show them, below the project; may be empty
 };
 inline constexpr std::array<page, 17> pages{{
     {k::area::objects, "objects", "Handles: what they stand for, who owns it, when it ends.",
@@ -29,16 +29,18 @@ inline constexpr std::array<page, 17> pages{{
     {k::area::math, "math", "Element by element.", "tests/k/sessions/laziness.q"},
     {k::area::comparison, "comparison", "Comparisons and tests, element by element or of whole tensors.", ""},
     {k::area::reductions, "reductions", "Sums, extremes, order, counts.", "tests/k/sessions/sorting.q"},
-    {k::area::linear_algebra, "linear_algebra", "Products and matrices.", "tests/k/sessions/linear_algebra.q"},
+    {k::area::linear_algebra, "linear_algebra", "Products and matrices.",
+     "tests/k/sessions/linear_algebra.q tests/k/sessions/decompositions.q"},
     {k::area::random, "random", "Random draws, and parameters' first values.", "tests/k/sessions/random.q"},
     {k::area::spectral, "spectral", "Fourier transforms and windows.", ""},
-    {k::area::modules, "modules", "Modules: made from definitions, looked into, called.", "tests/k/sessions/modules.q"},
+    {k::area::modules, "modules", "Modules: made from definitions, looked into, called.",
+     "tests/k/sessions/modules.q tests/k/sessions/containers.q tests/k/sessions/callback.q"},
     {k::area::layers, "layers", "What layers do, as functions.", ""},
     {k::area::losses, "losses", "Losses, as objects and as functions.", ""},
     {k::area::optimizers, "optimizers", "Optimizers and their steps.", ""},
     {k::area::autograd, "autograd", "Gradients.", "examples/q/quick_start.q"},
     {k::area::models, "models", "A module, a loss and an optimizer as one, trained on data.",
-     "tests/k/sessions/training.q"},
+     "tests/k/sessions/training.q tests/k/sessions/background.q tests/k/sessions/files.q"},
 }};
 
 inline std::string text_of(const std::string& file) {
@@ -68,9 +70,10 @@ inline std::string text_of(const page& p) {
     out << " |\n";
   }
   if (!missing.empty()) out << "\nNot offered: they answer with an error that says so: " << missing << ".\n";
-  if (!p.session.empty())
-    out << "\nA session, which the tests replay (`" << p.session << "`):\n\n```q\n"
-        << text_of(std::string(KILN_TEST_SOURCE_DIR) + "/" + std::string(p.session)) << "```\n";
+  std::istringstream sessions{std::string(p.session)};
+  for (std::string session; sessions >> session;)
+    out << "\nA session, which the tests replay (`" << session << "`):\n\n```q\n"
+        << text_of(std::string(KILN_TEST_SOURCE_DIR) + "/" + session) << "```\n";
   return out.str();
 }
 

@@ -363,8 +363,9 @@ object xT(object dictionary) {
     good = is_list(column) && column->count == items<object>(columns)[0]->count;
   }
   if (!good) {
+    const bool other_keys = names && names->type != symbol_type;
     r0(dictionary);
-    return krr("rank");
+    return krr(other_keys ? "nyi" : "rank");
   }
   object x = allocate(table_type, 0);
   x->table = dictionary;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// A module whose type is forgotten: what takes a dynamic tensor and gives one, with parameters, buffers and parts that
-// have names. Around a module of nn, around a function, or several one after the other.
+// A module whose type is forgotten: what takes dynamic tensors and gives some, mostly one of each, with parameters,
+// buffers and parts that have names. Around a module of nn, or around a function; containers.hpp puts several together.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,15 @@
 
 namespace kiln::dynamic {
 
+/// Several tensors: what goes into a module and comes out of it, where it is not one.
+using tensors = std::vector<tensor>;
+
+/// The only one of several. Throws value_error for another number of them.
+inline const tensor& only(const tensors& all, std::string_view where, std::string_view what) {
+  if (all.size() != 1) throw value_error(message(where, ": one ", what, " is expected, there are ", all.size()));
+  return all[0];
+}
+
 /// A handle: copies share the module.
 class module {
  public:
@@ -26,12 +36,18 @@ class module {
    public:
     virtual ~held() = default;
     virtual tensor forward(const tensor& x) const = 0;
+    /// Several inputs or results; by default one of each.
+    virtual tensors run(const tensors& inputs) const {
+      return {forward(only(inputs, "a module of one input", "input"))};
+    }
     virtual void train(bool on) = 0;
     virtual bool training() const = 0;
     virtual std::string settings() const { return {}; }
     virtual void parameters(const std::string& prefix, named_tensors& into) const = 0;
     virtual void buffers(const std::string& prefix, named_tensors& into) const = 0;
     virtual named_modules children() const { return {}; }
+    /// Other parts in place of the present ones.
+    virtual void set_children(named_modules) { throw value_error("this module has no parts that could be set"); }
   };
 
   module() = default;
@@ -45,6 +61,8 @@ class module {
   /// The result for an input. Throws as the module does; dtype_error for an input of another type than its parameters.
   tensor forward(const tensor& x) const { return get().forward(x); }
   tensor operator()(const tensor& x) const { return forward(x); }
+  /// The results for several inputs. Throws value_error for another number of them than the module takes.
+  tensors run(const tensors& inputs) const { return get().run(inputs); }
   /// The parameters with their paths, "0.weight"; they share elements with the module, and gradients.
   named_tensors named_parameters() const {
     named_tensors all;
@@ -64,6 +82,14 @@ class module {
   }
   /// The modules within, with their names.
   named_modules children() const { return get().children(); }
+  /// Puts other parts into a container, for all that share it. Throws value_error for names that stand twice, are empty
+  /// or have a dot, for parts without a value, for a container that would be a part of itself, and for other modules.
+  const module& set_children(named_modules parts) const {
+    get().set_children(std::move(parts));
+    return *this;
+  }
+  /// Whether this is a handle to that module.
+  bool is(const held* other) const { return held_.get() == other; }
   /// Puts all of it in training, or not. A module is in training when it is made.
   const module& train(bool on = true) const {
     get().train(on);
@@ -132,8 +158,9 @@ template <class M>
 class static_module final : public module::held {
  public:
   using function = tensor (*)(const M& module, const tensor& x);
-  static_module(M what, function run) : module_(std::move(what)), run_(run) {}
+  static_module(M what, function how) : module_(std::move(what)), run_(how) {}
   tensor forward(const tensor& x) const override { return run_(module_, x); }
+  const M& inner() const { return module_; }
   void train(bool on) override {
     nn::train(module_, on);
     training_ = on;
@@ -155,34 +182,6 @@ class static_module final : public module::held {
   bool training_ = true;
 };
 
-class sequence_module final : public module::held {
- public:
-  explicit sequence_module(module::named_modules parts) : parts_(std::move(parts)) {}
-  tensor forward(const tensor& x) const override {
-    tensor y = x;
-    for (const auto& [name, part] : parts_) y = part.forward(y);
-    return y;
-  }
-  void train(bool on) override {
-    for (const auto& [name, part] : parts_) part.train(on);
-    training_ = on;
-  }
-  bool training() const override { return training_; }
-  void parameters(const std::string& prefix, module::named_tensors& into) const override {
-    for (const auto& [name, part] : parts_)
-      for (auto& [path, each] : part.named_parameters()) into.emplace_back(prefix + name + '.' + path, each);
-  }
-  void buffers(const std::string& prefix, module::named_tensors& into) const override {
-    for (const auto& [name, part] : parts_)
-      for (auto& [path, each] : part.named_buffers()) into.emplace_back(prefix + name + '.' + path, each);
-  }
-  module::named_modules children() const override { return parts_; }
-
- private:
-  module::named_modules parts_;
-  bool training_ = true;
-};
-
 }  // namespace graph
 
 /// A module of nn, with parameters of T, as a dynamic one: `module_of<float>("Linear", nn::Linear<float>{2, 3})`.
@@ -191,26 +190,6 @@ module module_of(std::string type, M what) {
   return {std::move(type), std::make_shared<graph::static_module<M>>(std::move(what), [](const M& m, const tensor& x) {
             return tensor(Tensor<T>(m(x.as<T>())));
           })};
-}
-
-/// Modules one after the other. Throws value_error for a name that stands twice, is empty or has a dot, or a module
-/// without a value.
-inline module sequential(module::named_modules parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string& name = parts[i].first;
-    if (!parts[i].second.defined()) throw value_error(message("Sequential: part \"", name, "\" has no value"));
-    if (name.empty() || name.find('.') != std::string::npos)
-      throw value_error(message("Sequential: \"", name, "\" is no name of a part: use one without dots"));
-    for (std::size_t k = 0; k < i; ++k)
-      if (parts[k].first == name) throw value_error(message("Sequential: two parts have the name \"", name, "\""));
-  }
-  return {"Sequential", std::make_shared<graph::sequence_module>(std::move(parts))};
-}
-/// The same with numbers for names: "0", "1", ...
-inline module sequential(const std::vector<module>& parts) {
-  module::named_modules named;
-  for (std::size_t i = 0; i < parts.size(); ++i) named.emplace_back(std::to_string(i), parts[i]);
-  return sequential(std::move(named));
 }
 
 }  // namespace kiln::dynamic

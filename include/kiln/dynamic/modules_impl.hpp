@@ -18,10 +18,10 @@ KILN_INLINE module make_module(std::string_view type, const options& how) {
     }
   std::string known;
   for (const graph::element_layer& layer : graph::element_layers()) known += message(layer.layer, ", ");
-  throw value_error(message("make_module: there is no \"", type,
-                            "\": known are Linear, LayerNorm, Embedding, Dropout, ",
-                            "Flatten, Identity, Conv2d, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d, BatchNorm1d, ",
-                            "BatchNorm2d, LSTM, GRU, GELU, Softmax, LogSoftmax, ", known, "and sequential() of these"));
+  throw value_error(
+      message("make_module: there is no \"", type, "\": known are Linear, LayerNorm, Embedding, Dropout, ",
+              "Flatten, Identity, Conv2d, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d, BatchNorm1d, ",
+              "BatchNorm2d, LSTM, GRU, RNN, GELU, Softmax, LogSoftmax, ", known, "and sequential() of these"));
 }
 
 }  // namespace kiln::dynamic

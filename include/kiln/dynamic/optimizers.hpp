@@ -11,6 +11,11 @@
 
 #include <kiln/dynamic/options.hpp>
 #include <kiln/dynamic/tensor.hpp>
+#include <kiln/io/array.hpp>
+
+namespace kiln::io::detail {
+class state_visitor;
+}
 
 namespace kiln::dynamic {
 
@@ -34,6 +39,7 @@ class optimizer {
     virtual void zero_grad() = 0;
     virtual double& lr() = 0;
     virtual std::vector<state_tensor> state() const = 0;
+    virtual void visit_state(io::detail::state_visitor& v) = 0;
   };
 
   optimizer() = default;
@@ -57,6 +63,11 @@ class optimizer {
   /// What it keeps for its parameters, in their shapes, the elements themselves: nothing before the first step. The
   /// corrections of LBFGS are not among it.
   std::vector<state_tensor> state() const { return get().state(); }
+  /// All that a later step depends on beside the parameters, by name: options, steps, state. It is a copy.
+  io::tensor_map state_dict() const;
+  /// Goes on from there. Throws value_error that lists what is missing, unexpected or of another shape; the optimizer
+  /// is as it was then.
+  void load_state_dict(io::tensor_map from) const;
   std::size_t state_count() const { return state().size(); }
   std::int64_t state_bytes() const {
     std::int64_t bytes = 0;

@@ -2,7 +2,11 @@
 // The definitions of optimizers.hpp.
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include <kiln/dynamic/optimizers.hpp>
+#include <kiln/io/state_visitor.hpp>
 #include <kiln/optim/adagrad.hpp>
 #include <kiln/optim/adam.hpp>
 #include <kiln/optim/lamb.hpp>
@@ -49,6 +53,7 @@ class static_optimizer final : public optimizer::held {
         all.push_back({name, i, optimizer_.state(parameters[i], name)});
     return all;
   }
+  void visit_state(io::detail::state_visitor& v) override { optimizer_.visit_state(v); }
 
  private:
   Optimizer optimizer_;
@@ -68,6 +73,7 @@ class lbfgs_optimizer final : public optimizer::held {
   void zero_grad() override { optimizer_.zero_grad(); }
   double& lr() override { return optimizer_.options().lr; }
   std::vector<optimizer::state_tensor> state() const override { return {}; }
+  void visit_state(io::detail::state_visitor& v) override { optimizer_.visit_state(v); }
 
  private:
   optim::LBFGS<T> optimizer_;
@@ -153,6 +159,29 @@ std::shared_ptr<optimizer::held> optimizer_of(std::string_view name, const std::
 }
 
 }  // namespace graph
+
+KILN_INLINE io::tensor_map optimizer::state_dict() const {
+  io::tensor_map kept;
+  io::detail::state_visitor v(kept, io::detail::state_visitor::mode::keep);
+  get().visit_state(v);
+  // What shares its elements with the optimizer would change with its next step.
+  for (auto& [name, values] : kept) {
+    const no_grad quiet;
+    values = io::array(tensor::of(values.state()).clone().state());
+  }
+  return kept;
+}
+KILN_INLINE void optimizer::load_state_dict(io::tensor_map from) const {
+  for (const auto how : {io::detail::state_visitor::mode::compare, io::detail::state_visitor::mode::write}) {
+    io::detail::state_visitor v(from, how);
+    get().visit_state(v);
+    std::string problems = v.problems();
+    for (const auto& [name, values] : from)
+      if (!v.used().contains(name)) problems += "\n  " + name + ": unexpected";
+    if (!problems.empty())
+      throw value_error(message(type_, ": the state is of another optimizer or of other parameters:", problems));
+  }
+}
 
 KILN_INLINE optimizer make_optimizer(std::string_view name, const std::vector<tensor>& parameters, const options& how) {
   option_reader r{std::string(name), how};

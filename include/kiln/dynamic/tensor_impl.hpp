@@ -12,6 +12,7 @@
 #include <kiln/autograd/backward.hpp>
 #include <kiln/dynamic/evaluate.hpp>
 #include <kiln/dynamic/kernels.hpp>
+#include <kiln/dynamic/lent.hpp>
 #include <kiln/dynamic/pending.hpp>
 #include <kiln/dynamic/tensor.hpp>
 #include <kiln/expr/reductions.hpp>
@@ -87,6 +88,14 @@ KILN_INLINE std::int64_t tensor::item_int64() const {
   });
 }
 
+namespace graph {
+inline void refuse_lent(const tensor& x, const char* where) {
+  if (dynamic::is_lent(x))
+    throw value_error(message(where, ": the elements of this tensor of shape ", x.sizes(),
+                              " belong to somebody else and are only to be read: clone() it first"));
+}
+}  // namespace graph
+
 // ---- gradients
 
 KILN_INLINE tensor tensor::detach() const {
@@ -106,6 +115,7 @@ KILN_INLINE bool tensor::is_leaf() const {
   return !history || !history->producer;
 }
 KILN_INLINE tensor& tensor::requires_grad_(bool on) {
+  if (on) graph::refuse_lent(*this, "requires_grad_");
   if (cell()->is == graph::form::number && is_floating(type())) {
     ref<tensor_state> value = of_number();
     const moment now(*value->memory);
@@ -155,6 +165,7 @@ KILN_INLINE tensor& tensor::assign_(const tensor& values) {
     return *this;
   }
   const ref<tensor_state> target = state();
+  graph::refuse_lent(*this, "assign_");
   if (graph::category_of(values.type()) > graph::category_of(type()))
     throw dtype_error(message("assign_: a tensor of ", name(type()), " cannot hold values of ", name(values.type()),
                               ": convert them with to()"));

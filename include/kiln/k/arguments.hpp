@@ -188,6 +188,13 @@ class arguments {
     }
     return {to_tensor(x), false};
   }
+  /// The same where the call only reads it, and gives no tensor that shares its elements but as a value: a simple list
+  /// is not copied.
+  operand read_at(std::size_t i) const {
+    object x = (*this)[i];
+    if (!is_flat(x) || x->count < 1024) return operand_at(i);
+    return {viewed(x), false};
+  }
   /// A defined one.
   operand operand_at(std::size_t i) const {
     operand found = tensor_at(i);
@@ -241,7 +248,7 @@ inline object respond(tensor result, bool handle, output out = {}) {
   if (target.defined() && target.type() == values.type() && target.sizes() == values.sizes())
     target.assign_(values);  // all that share the tensor see it
   else
-    target = values;
+    target = dynamic::is_lent(values) ? values.clone().eval() : values;
   return make_null();
 }
 

@@ -53,6 +53,11 @@ inline attribute attribute_of(std::string_view name) {
       {"pinned", [](const tensor&) { return kb(0); }},
       {"sparseflag", [](const tensor&) { return kb(0); }},
       {"gradient", [](const tensor& t) { return make_symbol(t.requires_grad() ? "grad" : "nograd"); }},
+      {"gradfn",
+       [](const tensor& t) {
+         const auto& history = t.state()->history;
+         return make_symbol(history && history->producer ? history->producer->name() : "");
+       }},
       {"layout", [](const tensor&) { return make_symbol("strided"); }},
       {"memory", [](const tensor&) { return make_symbol("contiguous"); }},
       {"stride",
@@ -125,7 +130,7 @@ namespace kiln::k {
 
 inline void offer_attributes(registry& r) {
   for (std::string_view name : {"dim", "numel", "itemsize", "ktype", "offset", "contiguous", "leaf", "pinned",
-                                "sparseflag", "gradient", "layout", "memory", "stride"})
+                                "sparseflag", "gradient", "gradfn", "layout", "memory", "stride"})
     r.offer(name, attributes::plain);
   r.offer("device", attributes::device);
   r.offer("dtype", attributes::dtype_of);

@@ -2,6 +2,7 @@
 // Gradients: computing them, reading them, switching them on and off.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +50,9 @@ inline mode mode_of(std::string_view name) {
 inline object backward(std::string_view name, object x) {
   if (const auto* parts = x->type == mixed_type && x->count >= 1 ? items<object>(x) : nullptr) {
     held* first = handle_number(x) ? find_held(x) : find_held(parts[0]);
-    if (auto* model = dynamic_cast<trainable_object*>(first)) {
+    // A pass may call q, which may free what it is about.
+    const std::unique_ptr<held> kept = dynamic_cast<trainable_object*>(first) ? first->share() : nullptr;
+    if (auto* model = dynamic_cast<trainable_object*>(kept.get())) {
       const arguments given(name, x, 1, 3);
       if (given.size() == 1) return to_value(model->backward({}, {}));
       if (given.size() != 3) throw value_error("a model takes inputs and targets");
@@ -70,7 +73,8 @@ inline object backward(std::string_view name, object x) {
     gradient = given.operand_at(1).value;
     if (gradient.type() != t->value.type()) gradient = gradient.to(t->value.type());
   }
-  t->value.backward(gradient, how.retain, how.create);
+  const tensor loss = t->value;  // a pass may call q, which may free the handle
+  loss.backward(gradient, how.retain, how.create);
   return make_null();
 }
 

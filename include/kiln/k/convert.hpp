@@ -2,8 +2,10 @@
 // K values to tensors and back: which type becomes which, nested lists to dimensions, simple lists in one copy.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
+#include <kiln/dynamic/lent.hpp>
 #include <kiln/dynamic/tensor.hpp>
 #include <kiln/k/guard.hpp>
 #include <kiln/k/value.hpp>
@@ -174,6 +177,47 @@ inline tensor to_tensor(object x) {
     char* place = static_cast<char*>(to);
     detail::copy_leaves(x, place, size_of(type));
   });
+}
+
+namespace detail {
+/// Lists that were let go of on another thread than q's main one, which has to release them.
+struct lists_to_release {
+  std::mutex lock;
+  std::atomic<bool> some{false};
+  std::vector<object> lists;
+};
+inline lists_to_release& left_lists() {
+  static lists_to_release& all = *new lists_to_release;
+  return all;
+}
+inline void give_back_list(void* list) noexcept {
+  if (on_main_thread()) return r0(static_cast<object>(list));
+  lists_to_release& left = left_lists();
+  const std::lock_guard alone(left.lock);
+  left.lists.push_back(static_cast<object>(list));
+  left.some = true;
+}
+}  // namespace detail
+
+/// Releases what other threads have let go of. Only on q's main thread.
+inline void release_left_lists() {
+  detail::lists_to_release& left = detail::left_lists();
+  if (!left.some.load(std::memory_order_relaxed)) return;
+  const std::lock_guard alone(left.lock);
+  left.some = false;
+  for (object list : left.lists) r0(list);
+  left.lists.clear();
+}
+
+/// Whether `viewed` makes no copy: a simple list of a type that tensors have.
+inline bool is_flat(object x) {
+  return is_list(x) && x->type != mixed_type && dtype_of_type(x->type);
+}
+/// The same as to_tensor, but a simple list stays where it is: q, which sees another owner, copies it before it changes
+/// it, and kiln refuses to.
+inline tensor viewed(object x) {
+  if (!is_flat(x) || x->count == 0) return to_tensor(x);
+  return dynamic::lent(*dtype_of_type(x->type), {x->count}, items<char>(x), r1(x), &detail::give_back_list);
 }
 
 /// The value of a tensor: an atom, a simple list, or nested lists; `::` of an undefined one.

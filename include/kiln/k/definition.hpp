@@ -64,6 +64,8 @@ inline std::vector<std::string_view> option_names(std::string_view type) {
       {"randomcrop", "size pad padmode value"},
       {"randomflip", "p dim"},
       {"zscore", "mean std inplace"},
+      {"recur", "detach"},
+      {"callback", "fn in out parms buffers"},
   });
   const auto words = [](std::string_view text) {
     std::vector<std::string_view> found;
@@ -143,7 +145,9 @@ inline definition read_tree(object x, int depth = 0) {
   if ((x->type != symbol_type && x->type != mixed_type) || x->count == 0)
     throw bad_definition("a definition is a symbol, a tree or a list of (depth;module)", x);
   // (`linear;64;10) by itself: options follow, where a tree would have children.
-  if (read_symbol(item_of(x, 0).get()))
+  const owned head = item_of(x, 0);
+  if (const auto type = read_symbol(head.get()); type && *type == "callback") return read_item(x);  // has no children
+  if (read_symbol(head.get()))
     for (std::int64_t i = 1; i < x->count; ++i) {
       const owned child = item_of(x, i);
       const bool tree = is_item(child.get()) || (child.get()->type == mixed_type && child.get()->count > 0 &&

@@ -45,7 +45,7 @@ constexpr int arity(const function_row& row) {
 }
 
 /// All functions, in the order in which `fns` names them.
-inline constexpr std::array<function_row, 436> functions{{
+inline constexpr std::array<function_row, 442> functions{{
     // clang-format off
     {"dv", area::objects, 1, "nested definition: the (depth;value) list of it"},
     {"tree", area::objects, 1, "(depth;value) list: the nested definition of it"},
@@ -74,6 +74,9 @@ inline constexpr std::array<function_row, 436> functions{{
     {"result", area::objects, 3, "module: the kind of result its forward call gives"},
     {"scope", area::objects, 0,
      "f or (f;x;...): f's result; all handles made within are freed but those in the result"},
+    {"Save", area::objects, 0,
+     "(file;x): tensor, dict, module, optimizer or model to a .safetensors file, a tensor to .npy; the file"},
+    {"Load", area::objects, 0, "file: a dict of its tensors, of .npy a tensor; (file;h): into what h stands for"},
     {"device", area::attributes, 1, "handle: the device as a symbol; [] the default accelerator"},
     {"dtype", area::attributes, 1, "tensor, vector or dict: the dtype as a symbol; a symbol sets the default"},
     {"size", area::attributes, 1, "tensor: its sizes; others: how many tensors or parameters"},
@@ -286,17 +289,17 @@ inline constexpr std::array<function_row, 436> functions{{
     {"solve", area::linear_algebra, 3, "(a;b): x with a x = b"},
     {"lstsq", area::linear_algebra, 3, "(a;b): least squares"},
     {"trisolve", area::linear_algebra, 3, "(b;a): triangular system"},
-    {"chol", area::linear_algebra, 3, "x: Cholesky factor"},
+    {"chol", area::linear_algebra, 3, "(x[;upper]): Cholesky factor"},
     {"cholx", area::linear_algebra, 3, "x: Cholesky factor and info"},
     {"cholinverse", area::linear_algebra, 3, "x: inverse from the factor"},
     {"cholsolve", area::linear_algebra, 3, "(b;factor): solution from the factor"},
-    {"lu", area::linear_algebra, 3, "x: LU factors"},
-    {"lun", area::linear_algebra, 3, "x: LU factors unpacked"},
+    {"lu", area::linear_algebra, 3, "x: (LU factors;pivots from 1)"},
+    {"lun", area::linear_algebra, 3, "x: (P;L;U)"},
     {"lux", area::linear_algebra, 3, "x: LU factors and info"},
     {"lusolve", area::linear_algebra, 3, "(b;lu;pivots): solution from LU"},
     {"qr", area::linear_algebra, 3, "x: QR factors"},
     {"householder", area::linear_algebra, 3, "(x;tau): product of reflections"},
-    {"svd", area::linear_algebra, 3, "x: singular value decomposition"},
+    {"svd", area::linear_algebra, 3, "x: (U;values;V transposed), the reduced singular value decomposition"},
     {"svdvals", area::linear_algebra, 3, "x: singular values"},
     {"eig", area::linear_algebra, 3, "x: eigenvalues and vectors"},
     {"eigh", area::linear_algebra, 3, "x: of a symmetric matrix"},
@@ -488,7 +491,11 @@ inline constexpr std::array<function_row, 436> functions{{
     {"backstep", area::models, 2, "(m[;x;y]): one training step, its loss"},
     {"copyparms", area::models, 2, "(m[;d]): parameters copied out or in"},
     {"avgparms", area::models, 2, "(m;d): parameters averaged"},
-    {"batchnorm", area::models, 2, "(m): statistics computed anew"},
+    {"batchnorm", area::models, 2, "(m): statistics of batch norms as the means over all batches; how many layers"},
+    {"background", area::models, 0, "(m;epochs[;f]): trains on another thread; f[epoch;loss] as q waits for events"},
+    {"progress", area::models, 0, "(m): whether it trains in the background, and the losses of the epochs so far"},
+    {"wait", area::models, 0, "(m): waits until it has trained in the background; the losses"},
+    {"stop", area::models, 0, "(m): ends its training in the background; the losses"},
     {"testsize", area::models, 3, "(m): rows of the test data"},
     {"unshuffle", area::models, 3, "(m): data in the first order"},
     // clang-format on

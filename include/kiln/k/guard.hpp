@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <kiln/core/error.hpp>
@@ -17,6 +18,12 @@ namespace kiln::k {
 struct bare_error : error {
   using error::error;
 };
+
+/// Whether this is the thread that called kiln first, which is q's main one.
+inline bool on_main_thread() {
+  static const std::thread::id first = std::this_thread::get_id();
+  return std::this_thread::get_id() == first;
+}
 
 namespace detail {
 /// Signals an error of q; krr keeps the address only, so the text stays until this thread's next error.

@@ -12,6 +12,7 @@
 #include <kiln/core/slot_table.hpp>
 #include <kiln/k/convert.hpp>
 #include <kiln/k/guard.hpp>
+#include <kiln/k/temporaries.hpp>
 #include <kiln/k/value.hpp>
 
 namespace kiln::k {
@@ -131,7 +132,15 @@ Held* find_held_as(object x) {
 
 /// A new handle, as q keeps it.
 inline object make_handle(std::unique_ptr<held> what) {
-  return knk(1, kj(handles().insert(std::move(what))));
+  object handle = knk(1, kj(handles().insert(std::move(what))));
+  temporaries().note(handle);
+  return handle;
+}
+
+/// Frees what q has let go of, where that is wanted (temporaries.hpp).
+inline void free_temporaries() {
+  if (temporaries().on())
+    temporaries().sweep([](object handle) { handles().erase(items<object>(handle)[0]->long_integer); });
 }
 
 /// What `class` and messages say of a value.

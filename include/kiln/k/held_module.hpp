@@ -14,6 +14,7 @@
 #include <kiln/dynamic/modules.hpp>
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/k/autograd.hpp>
+#include <kiln/k/callback.hpp>
 #include <kiln/k/definition.hpp>
 #include <kiln/k/module_body.hpp>
 #include <kiln/k/objects.hpp>
@@ -44,6 +45,9 @@ inline constexpr auto layer_rows = std::to_array<layer_row>({
     {"adaptavg2d", "AdaptiveAvgPool2d", "size=output_size"},
     {"flatten", "Flatten", "start=start_dim end=end_dim"},
     {"embed", "Embedding", "rows=num_embeddings cols=embedding_dim padindex=padding_idx"},
+    {"rnn", "RNN",
+     "in=input_size hidden=hidden_size layers=num_layers fn=nonlinearity bias batchfirst=batch_first dropout "
+     "bi=bidirectional"},
     {"lstm", "LSTM",
      "in=input_size hidden=hidden_size layers=num_layers bias batchfirst=batch_first dropout bi=bidirectional"},
     {"gru", "GRU",
@@ -105,7 +109,9 @@ inline std::shared_ptr<module_body> build(const definition& from) {
   body->name = from.name;
   body->options = options_by_name(from);
   if (body->container()) {
-    if (!body->options.empty()) throw value_error("sequential takes no options");
+    const dynamic::options how = translated(from.type, from.type == "recur" ? "detach" : "", body->options);
+    body->module = dynamic::make_container(container_type(from.type), {},
+                                           dynamic::option_reader{from.type, how}.get<bool>("detach", false));
     for (const definition& child : from.children) body->children.push_back(build(child));
     body->assemble();
     return body;
@@ -117,6 +123,16 @@ inline std::shared_ptr<module_body> build(const definition& from) {
     return made;
   }
   if (!from.children.empty()) throw value_error(message(from.type, " takes no modules within it"));
+  if (from.type == "callback") {
+    make_callback(body);
+    return body;
+  }
+  for (const auto& [name, layer] : {std::pair{"cat", "Cat"}, {"mul", "Mul"}, {"add", "Add"}, {"matmul", "Matmul"}})
+    if (from.type == name) {
+      const dynamic::options how = translated(from.type, from.type == "cat" ? "dim" : "", body->options);
+      body->module = dynamic::joining_layer(layer, dynamic::option_reader{from.type, how}.get<std::int64_t>("dim", 1));
+      return body;
+    }
   for (const layer_row& row : layer_rows)
     if (row.name == from.type) {
       body->module = dynamic::make_module(row.layer, translated(from.type, row.options, body->options));
@@ -126,7 +142,7 @@ inline std::shared_ptr<module_body> build(const definition& from) {
   if (!body->module.defined())
     throw value_error(message("unrecognized or not offered module `", from.type,
                               "; kiln has sequential, linear, "
-                              "conv2d, batchnorm1d, relu and others, which help lists"));
+                              "conv2d, batchnorm1d, relu and others, which docs/q/README.md lists"));
   return body;
 }
 

@@ -32,9 +32,13 @@ inline std::int64_t uses_of(const tensor& t) {
 
 class held_tensor : public held {
  public:
-  explicit held_tensor(tensor t) : value(std::move(t)) {}
+  /// What lies in a list of q's is copied: handles can be written through.
+  explicit held_tensor(tensor t) : held_tensor(dynamic::is_lent(t) ? t.clone().eval() : std::move(t), as_it_is{}) {}
+  /// But those that were asked to be views.
+  struct as_it_is {};
+  held_tensor(tensor t, as_it_is) : value(std::move(t)) {}
   held_class kind() const override { return held_class::one_tensor; }
-  std::unique_ptr<held> share() const override { return std::make_unique<held_tensor>(value); }
+  std::unique_ptr<held> share() const override { return std::make_unique<held_tensor>(value, as_it_is{}); }
   const void* identity() const override {
     return value.defined() ? static_cast<const void*>(value.cell().get()) : this;
   }

@@ -11,6 +11,9 @@
 
 #include <kiln/k/attributes.hpp>
 #include <kiln/k/autograd.hpp>
+#include <kiln/k/background.hpp>
+#include <kiln/k/decompositions.hpp>
+#include <kiln/k/files.hpp>
 #include <kiln/k/fuse.hpp>
 #include <kiln/k/linear_algebra.hpp>
 #include <kiln/k/losses.hpp>
@@ -87,6 +90,9 @@ inline const registry& library() {
     offer_random(*r);
     offer_sorting(*r);
     offer_trees(*r);
+    offer_files(*r);
+    offer_background(*r);
+    offer_decompositions(*r);
     r->offer("help", help);
     return r;
   }();

@@ -19,7 +19,7 @@ inline object product(std::string_view name, object x) {
   arguments given(name, x, 2, 3);
   const output out = given.take_output();
   given.none_left(2);
-  operand a = given.operand_at(0), b = given.operand_at(1);
+  operand a = given.read_at(0), b = given.read_at(1);
   const auto expect = [&](int left, int right) {
     if (a.value.dim() != left || b.value.dim() != right)
       throw shape_error(message("expects ", left, " and ", right, " dimensions, given sizes ", a.value.sizes(), " and ",

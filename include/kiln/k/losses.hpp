@@ -129,14 +129,14 @@ inline object loss(std::string_view name, object x) {
   if (!body) given.refuse(0, "a loss, a model or the name of a loss");
   if (given.size() != 3)
     throw value_error(message("expects a loss, an output and a target, given ", given.size(), " arguments"));
-  return tensor_handle(body->function(given.operand_at(1).value, given.operand_at(2).value));
+  return tensor_handle(body->function(given.read_at(1).value, given.read_at(2).value));
 }
 
 /// A loss as a function of an output and a target.
 inline object function(std::string_view name, object x) {
   arguments given(name, x, 2, 10);
   std::vector<option> options = read(given, 2);
-  const operand output = given.operand_at(0), target = given.operand_at(1);
+  const operand output = given.read_at(0), target = given.read_at(1);
   const auto body = build(name == "bcelogit1" ? "bcelogits" : name, std::move(options));
   return respond(body->function(output.value, target.value), output.handle || target.handle);
 }

@@ -138,7 +138,7 @@ inline operands read_operands(const arguments& given, std::size_t first, std::si
   operands found;
   for (std::size_t i = first; i < first + count; ++i) {
     object x = given[i];
-    operand each = x->type < 0 ? operand{number_of(x), false} : given.operand_at(i);
+    operand each = x->type < 0 ? operand{number_of(x), false} : given.read_at(i);
     found.values.push_back(std::move(each.value));
     found.handle = found.handle || each.handle;
   }

@@ -121,22 +121,23 @@ inline bool is_test(std::string_view name) {
 /// run and testrun: (m) or (m;x;y).
 inline object run(std::string_view name, object x) {
   const arguments given(name, x, 1, 3);
-  held_model& m = model_at(given);
-  batches& data = is_test(name) ? m.body->test : m.body->train;
-  if (given.size() > 1) set_data(given, 1, *m.body, data);
-  return is_test(name) ? test_epoch(*m.body) : run_epoch(*m.body);
+  const std::shared_ptr<model_body> body = model_at(given).body;  // a pass may call q, which may free the handle
+  batches& data = is_test(name) ? body->test : body->train;
+  if (given.size() > 1) set_data(given, 1, *body, data);
+  return is_test(name) ? test_epoch(*body) : run_epoch(*body);
 }
 
 inline object backstep(std::string_view name, object x) {
   const arguments given(name, x, 1, 3);
   held_model& m = model_at(given);
-  const batches& data = m.body->train;
+  const std::shared_ptr<model_body> body = m.body;  // a pass may call q, which may free the handle
+  const batches& data = body->train;
   if (given.size() == 2) throw value_error("expects inputs and targets");
-  const tensor input = given.size() == 3 ? data_from(given, 1, *m.body, true) : m.usual_inputs(false).at(0);
-  const tensor target = given.size() == 3             ? data_from(given, 2, *m.body, false)
+  const tensor input = given.size() == 3 ? data_from(given, 1, *body, true) : m.usual_inputs(false).at(0);
+  const tensor target = given.size() == 3             ? data_from(given, 2, *body, false)
                         : data.batch_target.defined() ? data.batch_target
                                                       : data.target;
-  return to_value(back_step(*m.body, input, target));
+  return to_value(back_step(*body, input, target));
 }
 
 /// batch, batchinit, restore, datasize, shuffle, unshuffle, and those of the test data.
@@ -232,6 +233,54 @@ inline object avgparms(std::string_view name, object x) {
   return kj(means->list->averaged);
 }
 
+/// The running statistics of batch norms as the mean over all batches of the training data; how many layers have some.
+inline object batchnorm(std::string_view name, object x) {
+  const arguments given(name, x, 1, 1);
+  const std::shared_ptr<model_body> body = model_at(given).body;
+  struct statistic {
+    tensor running;
+    std::vector<double> sum;
+    double momentum;
+  };
+  std::vector<statistic> all;
+  std::int64_t layers = 0;
+  std::vector<std::pair<std::string, std::shared_ptr<module_body>>> parts;
+  modules::all_within(body->module, "", parts);
+  for (const auto& [path, part] : parts) {
+    if (!part->type.starts_with("batchnorm")) continue;
+    double momentum = 0.1;
+    for (const option& each : part->options)
+      if (each.name == "momentum") momentum = read_number(each.value.get()).value_or(0);
+    const tensor_list buffers = part->buffers();
+    if (buffers.values.empty()) continue;
+    if (!(momentum > 0)) throw value_error(message("`", path, " has no momentum, from which statistics are taken"));
+    for (std::string_view which : {"running_mean", "running_var"})
+      if (const auto place = buffers.find(which)) all.push_back({buffers.values[*place], {}, momentum});
+    ++layers;
+  }
+  if (body->train.rows() == 0) throw value_error("the model has no training data; give it with train(m;x;y)");
+  if (all.empty()) return kj(0);
+  settle();
+  const no_grad quiet;
+  body->train.restore();
+  double batches = 0;
+  for (; body->train.advance(); ++batches) {
+    for (statistic& each : all) each.running.fill_(0);  // then what the layer leaves is momentum times the batch's own
+    modules::pass(*body->module, {body->train.batch_input}, true, false);
+    for (statistic& each : all) {
+      const tensor seen = each.running.to(dtype::float64).contiguous();
+      const auto* at = static_cast<const double*>(seen.data());
+      each.sum.resize(static_cast<std::size_t>(seen.numel()));
+      for (std::size_t i = 0; i < each.sum.size(); ++i) each.sum[i] += at[i] / each.momentum;
+    }
+  }
+  for (statistic& each : all) {
+    for (double& sum : each.sum) sum /= batches;
+    each.running.assign_(copied(dtype::float64, each.running.sizes(), each.sum.data()).to(each.running.type()));
+  }
+  return kj(layers);
+}
+
 }  // namespace models
 
 inline void offer_models(registry& r) {
@@ -246,6 +295,7 @@ inline void offer_models(registry& r) {
     r.offer(name, models::go_through);
   for (std::string_view name : {"data", "testdata", "input", "testinput", "target", "testtarget"})
     r.offer(name, models::data);
+  r.offer("batchnorm", models::batchnorm);
   r.offer("copyparms", models::copyparms);
   r.offer("avgparms", models::avgparms);
 }

@@ -58,25 +58,20 @@ inline std::shared_ptr<module_body> made(object x) {
 
 /// Adds a module to the last container at a depth below `to`.
 inline void append(const std::shared_ptr<module_body>& to, std::int64_t depth, std::shared_ptr<module_body> part) {
-  std::vector<module_body*> path{to.get()};
+  module_body* place = to.get();
   for (std::int64_t level = 1; level < depth; ++level) {
-    if (path.back()->children.empty()) throw value_error(message("nothing to append to at depth ", depth));
-    path.push_back(path.back()->children.back().get());
+    if (place->children.empty()) throw value_error(message("nothing to append to at depth ", depth));
+    place = place->children.back().get();
   }
-  if (depth < 1 || !path.back()->container())
-    throw value_error(message("cannot append to ", path.back()->type, " at depth ", depth));
-  std::vector<row> within;
-  rows_of(*part, 0, within);
-  for (const row& r : within)
-    if (r.body == to.get()) throw value_error("a module cannot become a part of itself");
-  path.back()->children.push_back(std::move(part));
+  if (depth < 1 || !place->container())
+    throw value_error(message("cannot append to ", place->type, " at depth ", depth));
+  place->children.push_back(std::move(part));
   try {
-    path.back()->assemble();
+    place->assemble();
   } catch (...) {
-    path.back()->children.pop_back();
+    place->children.pop_back();
     throw;
   }
-  for (std::size_t i = path.size() - 1; i-- > 0;) path[i]->assemble();
 }
 
 inline object module(std::string_view name, object x) {
@@ -271,19 +266,28 @@ inline tensor as_input(const operand& given, const module_body& body) {
   return given.value.to(type_of_module(body));
 }
 
-/// The result of one pass in training or evaluation mode, which is what it was before when this returns.
-inline tensor pass(const module_body& body, const std::vector<tensor>& inputs, bool training, bool graph) {
-  if (inputs.size() != 1) throw value_error(message("the module takes one input, given ", inputs.size()));
-  const bool before = body.module.training();
+/// The results of one pass in training or evaluation mode, which is what it was before when this returns.
+inline std::vector<tensor> passed(const module_body& body, const std::vector<tensor>& inputs, bool training,
+                                  bool graph) {
+  if (inputs.empty()) throw value_error("the module needs an input");
+  const dynamic::module running = body.module;
+  const bool before = running.training();
   struct restore {
     const dynamic::module& module;
     bool before;
     ~restore() { module.train(before); }
-  } const mode{body.module, before};
-  if (before != training) body.module.train(training);
-  if (graph) return body.module.forward(inputs[0]);
+  } const mode{running, before};
+  if (before != training) running.train(training);
+  if (graph) return running.run(inputs);
   const no_grad quiet;
-  return body.module.forward(inputs[0]).eval();
+  std::vector<tensor> results = running.run(inputs);
+  for (tensor& t : results) t.eval();
+  return results;
+}
+
+/// The result of a module that has one.
+inline tensor pass(const module_body& body, const std::vector<tensor>& inputs, bool training, bool graph) {
+  return dynamic::only(passed(body, inputs, training, graph), "the module", "result");
 }
 
 inline object forward(std::string_view name, object x) {
@@ -297,12 +301,18 @@ inline object forward(std::string_view name, object x) {
     }
   const bool train = name == "forward" || name == "nforward";
   std::vector<tensor> inputs;
-  for (; next < given.size(); ++next) inputs.push_back(as_input(given.operand_at(next), *body));
+  for (const std::size_t first = next; next < given.size(); ++next) {
+    if (next > first && is_null(given[next]))
+      inputs.emplace_back();  // a state or mask that is left out
+    else
+      inputs.push_back(as_input(given.operand_at(next), *body));
+  }
   if (inputs.empty())
     if (const auto* holder = dynamic_cast<const module_holder*>(find_held(given[0])))
       inputs = holder->usual_inputs(!train);
-  const tensor result = pass(*body, inputs, train, name == "forward");
-  return name == "evaluate" || name == "kforward" ? to_value(result) : tensor_handle(result);
+  std::vector<tensor> results = passed(*body, inputs, train, name == "forward");
+  const bool handle = name != "evaluate" && name != "kforward";
+  return results.size() == 1 ? respond(std::move(results[0]), handle) : respond(std::move(results), handle);
 }
 
 inline object clone(std::string_view name, object x) {

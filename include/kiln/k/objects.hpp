@@ -205,6 +205,28 @@ inline void handles_within(object x, std::set<std::int64_t>& into) {
   }
 }
 
+/// Frees at its end the handles that were made since it began, but those that it is told to keep.
+class handle_scope {
+ public:
+  handle_scope() {
+    handles().for_each([&](std::int64_t number, const held&) { kept_.insert(number); });
+  }
+  handle_scope(const handle_scope&) = delete;
+  handle_scope& operator=(const handle_scope&) = delete;
+  ~handle_scope() {
+    std::vector<std::int64_t> made;
+    handles().for_each([&](std::int64_t number, const held&) {
+      if (!kept_.contains(number)) made.push_back(number);
+    });
+    for (std::int64_t number : made) handles().erase(number);
+  }
+  /// All handles in a value.
+  void keep(object x) { handles_within(x, kept_); }
+
+ private:
+  std::set<std::int64_t> kept_;
+};
+
 /// Calls a function of q and frees all handles that were made meanwhile, but those in its result.
 inline object scope(std::string_view, object x) {
   const bool list = x->type == mixed_type && x->count > 0 && !handle_number(x);
@@ -215,15 +237,9 @@ inline object scope(std::string_view, object x) {
   for (std::int64_t i = 1; list && i < x->count; ++i) arguments.push_back(owned::share(items<object>(x)[i]));
   if (arguments.empty()) arguments.emplace_back(make_null());
   const owned given(make_list(std::move(arguments)));
-  std::set<std::int64_t> kept;
-  handles().for_each([&](std::int64_t number, const held&) { kept.insert(number); });
+  handle_scope within;
   owned result(dot(f, given.get()));
-  if (result.get()) handles_within(result.get(), kept);
-  std::vector<std::int64_t> made;
-  handles().for_each([&](std::int64_t number, const held&) {
-    if (!kept.contains(number)) made.push_back(number);
-  });
-  for (std::int64_t number : made) handles().erase(number);
+  if (result.get()) within.keep(result.get());
   return result.release();  // null: the error of the function stays
 }
 

@@ -145,7 +145,10 @@ inline void take_step(const optimizer_body& body) {
 
 inline object step(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
-  if (auto* stepping = dynamic_cast<stepping_object*>(find_held(given[0])))
+  held* const what = find_held(given[0]);
+  // A step of lbfgs may call q, which may free what it is about.
+  const std::unique_ptr<held> kept = dynamic_cast<stepping_object*>(what) ? what->share() : nullptr;
+  if (auto* stepping = dynamic_cast<stepping_object*>(kept.get()))
     stepping->step();
   else
     take_step(*optimizer_at(given).body);

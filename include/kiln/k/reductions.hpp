@@ -43,7 +43,7 @@ inline request read(std::string_view name, object x, std::size_t flags) {
     asked.all = asked.axes.empty();
   }
   given.none_left(1);
-  const operand found = given.operand_at(0);
+  const operand found = given.read_at(0);
   asked.handle = found.handle;
   asked.x = type ? found.value.to(*type) : found.value;
   return asked;

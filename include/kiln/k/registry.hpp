@@ -6,10 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <thread>
 
 #include <kiln/core/error.hpp>
 #include <kiln/k/arguments.hpp>
+#include <kiln/k/entry_lock.hpp>
 #include <kiln/k/functions.hpp>
 #include <kiln/k/guard.hpp>
 
@@ -33,9 +33,12 @@ class registry {
   object call(std::size_t place, object x, object y = nullptr) const noexcept {
     const std::string_view name = functions[place].name;
     return guarded(name, [&]() -> object {
-      static const std::thread::id main_thread = std::this_thread::get_id();
-      if (std::this_thread::get_id() != main_thread)
-        throw value_error("called from a second thread: kiln's functions are for q's main thread");
+      if (!on_main_thread()) throw value_error("called from a second thread: kiln's functions are for q's main thread");
+      const entry_lock::call turn(entries());
+      if (entries().outermost()) {
+        free_temporaries();
+        release_left_lists();
+      }
       if (!x || (functions[place].name == "use" && !y)) throw value_error("called without its argument");
       if (entries_[place].two) return entries_[place].two(name, x, y);
       if (entries_[place].one) return entries_[place].one(name, x);

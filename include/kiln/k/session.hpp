@@ -80,6 +80,7 @@ inline bool check_device_symbol(std::string_view name) {
 struct tensor_options {
   std::optional<dtype> type;
   std::optional<bool> gradient;
+  bool view = false;
 };
 
 /// Whether a symbol is an option of tensors; fills in what it says.
@@ -94,6 +95,7 @@ inline bool read_tensor_option(std::string_view name, tensor_options& found) {
     found.gradient = name == "grad";
     return true;
   }
+  if (name == "view") return found.view = true;
   if (name == "strided" || name == "unpinned" || name == "contiguous" || name == "preserve") return true;
   for (std::string_view lacking : {"sparse", "pinned", "channel2d", "channel3d", "chalf", "cfloat", "cdouble"})
     if (name == lacking) throw value_error(message("kiln has no `", name, " tensors; leave the option out"));
@@ -106,6 +108,7 @@ inline tensor_options read_tensor_options(const std::vector<std::string>& names)
   tensor_options found;
   for (const std::string& name : names)
     if (!read_tensor_option(name, found)) throw bare_error(message("unrecognized tensor option: `", name));
+  if (found.view) throw value_error("`view is an option of tensor, for a simple list of q's");
   return found;
 }
 

@@ -63,6 +63,7 @@ inline object setting(std::string_view name, object x) {
   flag("complexfirst", true);
   flag("lazy", dynamic::lazy());
   flag("strict", session().strict);
+  flag("release", temporaries().on());
   if (empty(x)) {
     std::vector<std::string> names;
     std::vector<owned> values;
@@ -84,6 +85,8 @@ inline object setting(std::string_view name, object x) {
       dynamic::set_lazy(*on);
     else if (*key == "strict")
       session().strict = *on;
+    else if (*key == "release")
+      temporaries().set(*on);
     else if (*on != (r.value.get()->type == -boolean_type && r.value.get()->byte))
       throw value_error(message("`", *key, " cannot be changed in this build"));
     return make_null();

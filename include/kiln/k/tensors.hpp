@@ -101,6 +101,7 @@ inline creation_options take_options(std::vector<object>& given, std::size_t lea
 }
 
 inline object made(tensor t, const creation_options& how) {
+  if (how.options.view) throw value_error("`view is for a simple list of q's");
   t = with_options(std::move(t), how.options);
   if (!how.target) return tensor_handle(std::move(t));
   how.target->value = std::move(t);
@@ -128,6 +129,13 @@ inline object make(std::string_view name, object x) {
   if (given.size() > 1) {
     std::vector<object> rest = given;
     const creation_options how = take_options(rest, 1);
+    if (rest.size() == 1 && how.options.view) {
+      if (!is_flat(rest[0]) || how.target || how.options.gradient.value_or(false) ||
+          how.options.type.value_or(*dtype_of_type(rest[0]->type)) != *dtype_of_type(rest[0]->type))
+        throw value_error(
+            message("`view is for a simple list as it is, without grad or another dtype, given ", describe(rest[0])));
+      return make_handle(std::make_unique<held_tensor>(viewed(rest[0]), held_tensor::as_it_is{}));
+    }
     if (rest.size() == 1) {
       if (const auto* from = find_held_as<held_tensor>(rest[0])) return made(from->value.clone(), how);
       return made(tensor_of_value(rest[0]), how);
@@ -271,7 +279,7 @@ inline object alias(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
   auto* t = find_held_as<held_tensor>(given[0]);
   if (!t) given.refuse(0, "a tensor's handle");
-  return tensor_handle(tensor::of(t->value.state()));
+  return make_handle(std::make_unique<held_tensor>(tensor::of(t->value.state()), held_tensor::as_it_is{}));
 }
 
 inline object detach(std::string_view name, object x) {

@@ -77,13 +77,13 @@ q)evaluate(module enlist(`reshape;2 2);1 2 3 4e)
 1 2
 3 4
 q)module`foo
-'module: unrecognized or not offered module `foo; kiln has sequential, linear, conv2d, batchnorm1d, relu and others, which help lists
+'module: unrecognized or not offered module `foo; kiln has sequential, linear, conv2d, batchnorm1d, relu and others, which docs/q/README.md lists
 q)module enlist(`linear;2)
 'module: Linear: needs the option "out_features", which was not given
 q)module enlist(`linear;2;3;`biass,0b)
 'module: linear: unrecognized option `biass
 q)module(m;m)
-'module: a module cannot become a part of itself
+'module: Sequential: a module cannot become a part of itself
 q)mapped m
 1b
 q)to(m;`double)

@@ -41,14 +41,14 @@ q)seed()
 cpu| 7
 q)help`mul
 "mul (x;y[;out]): product"
-q)help`svd
-"svd x: singular value decomposition (not offered by kiln in this version)"
+q)-2 help`fft;
+fft (x[;n][;dim][;norm]): Fourier transform (not offered by kiln in this version)
 q)count help[]
-436
+442
 q)f~exec name from help[]
 1b
-q)svd 1 2
-'svd: not offered by kiln in this version; help[] lists what is
+q)fft 1 2
+'fft: not offered by kiln in this version; help[] lists what is
 q)tree((0;`sequential);(1;(`linear;64;10));(1;`relu))
 `sequential
 ,(`linear;64;10)

@@ -122,4 +122,20 @@ q)model(M;M)
 'model: argument 2 is a model, expected a module, loss or optimizer
 q)key model M
 `module`loss`optimizer`train`test
+/ The statistics of batch norms are the means over the batches: of 1 2 and of 3 4 here.
+q)n:module seq(`sequential;(`batchnorm1d;1))
+q)B:model(addref n;loss`mse;opt(`sgd;n;.1))
+q)batchnorm B
+'batchnorm: the model has no training data; give it with train(m;x;y)
+q)train(B;`batchsize;2)
+q)train(B;4 1#1 2 3 4e;4 1#0e)
+2
+q)batchnorm B
+1
+q)tensor buffer(n;`0.running_mean)
+,2.5e
+q)tensor buffer(n;`0.running_var)
+,0.5e
+q)batchnorm n
+'batchnorm: argument 1 is a module, expected a model
 q)free()

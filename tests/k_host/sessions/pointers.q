@@ -138,7 +138,6 @@ q)free each(a;b)
 ::
 q)a:tensor 1 2 3; b:tensor 4 5
 q)free(a;b)
-/ needs transformer
 q)m:module`transformer
 q)parmnames each c:children(m;`decoder.layers.0)
 self_attn     | `in_proj_weight`in_proj_bias`out_proj.weight`out_proj.bias
@@ -153,7 +152,6 @@ dropout1      | `symbol$()
 dropout2      | `symbol$()
 dropout3      | `symbol$()
 q)free c
-/ needs
 / P7
 q)free[]
 q)l:loss`mse

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// The definitions of custom.hpp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <kiln/dynamic/custom.hpp>
+#include <kiln/dynamic/kernels.hpp>
+#include <kiln/tensor/op_node.hpp>
+
+namespace kiln::dynamic {
+
+namespace graph {
+
+/// A node by a rule that is known while the program runs.
+class custom_node final : public detail::op_node {
+ public:
+  custom_node(std::string name, std::vector<ref<gradient_record>> records, std::vector<detail::saved_value> kept,
+              gradient_rule rule)
+      : op_node(detail::functions_of<Cpu>),
+        name_(std::move(name)),
+        records_(std::move(records)),
+        kept_(std::move(kept)),
+        rule_(std::move(rule)) {
+    set_inputs(records_.data(), static_cast<int>(records_.size()));
+    set_saved(kept_.data(), static_cast<int>(kept_.size()));
+  }
+  const char* name() const override { return name_.c_str(); }
+  void backward(const ref<tensor_state>& gradient) override {
+    check_saved(*gradient->memory);
+    std::vector<tensor> gradients;
+    {
+      const no_grad quiet;
+      gradients = rule_(tensor::of(gradient));
+      if (gradients.size() != records_.size())
+        throw graph_error(message("backward: the rule of ", name_, " gave ", gradients.size(), " gradients for ",
+                                  records_.size(), " inputs"));
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (!wants(static_cast<int>(i)) || !gradients[i].defined()) continue;
+        const gradient_record& to = *records_[i];
+        if (gradients[i].sizes() != to.sizes)
+          throw graph_error(message("backward: the rule of ", name_, " gave a gradient of shape ", gradients[i].sizes(),
+                                    " for input ", i, " of shape ", to.sizes));
+        gradients[i] = gradients[i].to(to.type).contiguous().eval();
+      }
+    }
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (wants(static_cast<int>(i)) && gradients[i].defined())
+        detail::add_to_gradient(*adding_kernel(records_[i]->type), *gradients[i].state(), *records_[i]);
+  }
+
+ private:
+  void forget() override { rule_ = nullptr; }
+  std::string name_;
+  std::vector<ref<gradient_record>> records_;
+  std::vector<detail::saved_value> kept_;
+  gradient_rule rule_;
+};
+
+}  // namespace graph
+
+KILN_INLINE tensor with_gradient(std::string name, const tensor& result, const std::vector<tensor>& inputs,
+                                 gradient_rule rule, const std::vector<tensor>& kept) {
+  if (!grad_enabled()) return result;
+  std::vector<ref<gradient_record>> records;
+  bool wanted = false;
+  for (const tensor& x : inputs) {
+    records.push_back(x.requires_grad() ? x.state()->history : nullptr);
+    wanted = wanted || records.back();
+  }
+  if (!wanted) return result;
+  if (!is_floating(result.type()))
+    throw dtype_error(message(name, ": a result of ", kiln::name(result.type()), " has no gradient"));
+  std::vector<detail::saved_value> saved(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) saved[i].save(*kept[i].state());
+  const tensor made = result.detach();
+  detail::set_producer(*made.state(),
+                       new graph::custom_node(std::move(name), std::move(records), std::move(saved), std::move(rule)));
+  return made;
+}
+
+}  // namespace kiln::dynamic
