@@ -97,8 +97,8 @@ TEST_CASE("EigenCpu: rows and columns") {
   }
   CHECK_THROWS_AS(max(On<float>(empty<float, EigenCpu>({3, 0})), 1).eval(), value_error);
   CHECK(sum(On<float>(empty<float, EigenCpu>({3, 0})), 1).eval().sizes() == dims{3});
-  // A million tenths: sums go on in double after each block, whose own error grows as its vectors get narrower. (In float
-  // alone it would be 1e-2.)
+  // A million tenths: sums go on in double after each block, whose own error grows as its vectors get narrower. (In
+  // float alone it would be 1e-2.)
   CHECK(sum(full<float, EigenCpu>({1000, 1000}, 0.1f)).item() == doctest::Approx(1e5).epsilon(1e-5));
 }
 

@@ -35,8 +35,8 @@ class source {
 };
 
 /// Results of a source, in order. An exception of take() or make() comes in its place, after what was before it, and
-/// ends the rest. In the child of a fork there are no such threads: next() says so, and an object that lost() its threads
-/// must not be destroyed, but left where it is.
+/// ends the rest. In the child of a fork there are no such threads: next() says so, and an object that lost() its
+/// threads must not be destroyed, but left where it is.
 template <class Work, class Result>
 class ordered_workers {
  public:
@@ -80,8 +80,8 @@ class ordered_workers {
   std::optional<Result> next() {
     if (lost())
       throw error(
-          "DataLoader: this is the child of a fork within an epoch, and the workers that make its batches are not here: "
-          "begin an epoch in the child, or use .workers = 0");
+          "DataLoader: this is the child of a fork within an epoch, and the workers that make its batches are not "
+          "here: begin an epoch in the child, or use .workers = 0");
     if (threads_.empty()) {
       if (stopped_) return std::nullopt;
       stopped_ = true;  // unless all goes well

@@ -22,7 +22,8 @@ void check_mask_type() {
 }  // namespace detail
 
 /// x with `value` where the mask, which broadcasts, is true: torch.masked_fill. Lazy; gradients reach the other
-/// elements. Throws value_error for a number that x's integer type does not hold. `masked_fill(scores, mask, -1e9f)`. To fill in place, write `x.copy_(masked_fill(x, mask, value))`.
+/// elements. `masked_fill(scores, mask, -1e9f)`. Throws value_error for a number that an integer type does not hold. To
+/// fill in place, write `x.copy_(masked_fill(x, mask, value))`.
 template <Expression X, Expression M, class V>
   requires Operands<X, V>
 auto masked_fill(const X& x, const M& mask, V value) {

@@ -46,7 +46,8 @@ class masked_elements : public expression_methods<masked_elements<T, Device>> {
   }
 
   /// Writes to x where the mask is true: one value, or a row for each true element, or what broadcasts to that. Throws
-  /// shape_error where it does not, value_error for a number that the type does not hold, graph_error on a leaf that requires grad if the values need a gradient.
+  /// shape_error where it does not, value_error for a number that the type does not hold, graph_error on a leaf that
+  /// requires grad if the values need a gradient.
   template <class V>
     requires(Number<V> || Expression<V>)
   void operator=(const V& values) && { write(values); }

@@ -7,8 +7,8 @@
 namespace kiln::cuda::detail {
 
 KILN_INLINE const char* words_for_child() noexcept {
-  return "CUDA driver: this is the child of a fork, and its parent had started CUDA, which cannot be used here any more: "
-         "start CUDA in the child only, begin the child anew with exec, or compute on the processor";
+  return "CUDA driver: this is the child of a fork, and its parent had started CUDA, which cannot be used here any "
+         "more: start CUDA in the child only, begin the child anew with exec, or compute on the processor";
 }
 
 KILN_INLINE void throw_in_child() {
