@@ -13,3 +13,7 @@ endif()
 if(KILN_NATIVE)
   target_compile_options(kiln_own INTERFACE -march=native)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # g++ collects garbage from the first 128 MiB on, which takes a sixth of its time for an object that needs 300.
+  target_compile_options(kiln_own INTERFACE "SHELL:--param ggc-min-heapsize=1000000")
+endif()

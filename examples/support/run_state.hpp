@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
+#include <numeric>
+#include <vector>
 
 namespace support {
 
@@ -20,10 +21,12 @@ class run_state {
   /// Reads the file of --resume, if there is one. Throws what kiln::io::load_checkpoint throws.
   run_state(const options& with, Net& net, Opt& opt);
   /// The epochs that are still to be made, from 0 on.
-  auto epochs(learning_curve& curve, progress& show) const {
+  std::vector<std::int64_t> epochs(learning_curve& curve, progress& show) const {
     curve.first = done_ + 1;
     show.resume(done_);
-    return std::views::iota(done_, std::max(done_, with_.epochs));
+    std::vector<std::int64_t> left(static_cast<std::size_t>(std::max<std::int64_t>(with_.epochs - done_, 0)));
+    std::iota(left.begin(), left.end(), done_);
+    return left;
   }
   /// After an epoch: writes the state to the file of --save, whole or not at all.
   void keep(std::int64_t epochs_done);

@@ -131,8 +131,8 @@ TEST_CASE("read_npy: every length of a cut file is an error, and so is a longer 
 
 TEST_CASE("read_npy: headers that lie") {
   const scratch_directory dir;
-  const auto with = [&](const std::string& dictionary, std::size_t bytes = 8, char version = 1) {
-    return error_of(dir.write("x.npy", file_of(dictionary, bytes, version)));
+  const auto with = [&](const std::string& dictionary, std::size_t bytes = 8, char format = 1) {
+    return error_of(dir.write("x.npy", file_of(dictionary, bytes, format)));
   };
   const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}";
   CHECK(with(good) == "");

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: BSL-1.0
-// The first of two translation units that include every header.
+// A translation unit that includes every header.
 #include "every_header.hpp"

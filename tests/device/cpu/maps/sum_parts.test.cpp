@@ -19,7 +19,7 @@ namespace {
 // The flat indices of a part, by walking over all of it.
 template <class F>
 void each_element(const part_grid& grid, const sum_part& part, F f) {
-  dims blocks, outer_sizes, inner_sizes;
+  dims blocks, inner_sizes;
   for (int i = 0; i < grid.domain.rank(); ++i) {
     const std::int64_t n = grid.domain[i];
     if (i >= grid.split)
