@@ -15,6 +15,7 @@
 #include <kiln/device/cuda/driver/driver_impl.hpp>
 #include <kiln/device/cuda/driver/driver_module_impl.hpp>
 #include <kiln/device/cuda/driver/event_impl.hpp>
+#include <kiln/device/cuda/driver/forks_impl.hpp>
 #include <kiln/device/cuda/driver/library_impl.hpp>
 #include <kiln/device/cuda/driver/stream_impl.hpp>
 #include <kiln/device/cuda/libraries/batch_norm_impl.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include <kiln/c_api.hpp>
+
+#include "support/child.hpp"
 
 namespace {
 
@@ -323,4 +326,29 @@ TEST_CASE("c: handles are made and freed on several threads") {
     });
   for (std::thread& each : all) each.join();
   CHECK(kiln_live_handles() == before);
+}
+
+TEST_CASE("c: children of a program whose threads make and free handles use their own") {
+  std::atomic<bool> over{false};
+  std::vector<std::thread> busy;
+  const std::int64_t one = 1;
+  const auto once = [one] {
+    kiln_tensor x{};
+    std::int64_t n = 0;
+    return kiln_zeros(KILN_FLOAT32, &one, 1, &x) == KILN_OK && kiln_tensor_numel(x, &n) == KILN_OK && n == 1 &&
+           kiln_tensor_free(x) == KILN_OK;
+  };
+  for (int t = 0; t < 3; ++t)
+    busy.emplace_back([&] {
+      while (!over) once();
+    });
+  int wrong = 0;
+  for (int i = 0; i < 100; ++i)
+    wrong += kiln::support::run_in_child([&] {
+               ::alarm(5);
+               return once() ? 0 : 1;
+             }) != 0;
+  over = true;
+  for (std::thread& t : busy) t.join();
+  CHECK(wrong == 0);
 }

@@ -11,19 +11,11 @@
 #include <vector>
 
 #include "support/child.hpp"
+#include "support/sanitized.hpp"
 
 using kiln::detail::growing_list;
 using kiln::detail::never_destroyed;
 namespace support = kiln::support;
-
-namespace {
-// Their allocators may be found locked in a child.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-}  // namespace
 
 TEST_CASE("growing_list: finds the latest, or null; what it gave stays where it is; its end is that of its entries") {
   const auto counted = std::make_shared<int>(3);
@@ -73,7 +65,7 @@ TEST_CASE("growing_list: children of a program whose threads add find whole entr
       return false;
     });
     if (broken > 0) return 1;
-    if (sanitized) return 42;
+    if (test::sanitized) return 42;  // their allocators may be found locked in a child
     list.add("mine");
     return list.find([](const std::string& s) { return s == "mine"; }) ? 42 : 2;
   };

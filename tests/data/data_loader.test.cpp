@@ -10,9 +10,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <thread>
+
+#include "support/child.hpp"
+#include "support/sanitized.hpp"
 
 using namespace kiln;
 using data::DataLoader;
@@ -253,5 +258,32 @@ TEST_CASE("DataLoader: pinned memory without CUDA's header is an error that name
   for (const int workers : {0, 1}) {
     DataLoader loader(numbers{5}, {.workers = workers, .pin_memory = true});
     CHECK_THROWS_WITH_AS(loader.begin(), doctest::Contains("kiln/data/cuda.hpp"), device_error);
+  }
+}
+
+TEST_CASE("DataLoader: in the child of a fork within an epoch it says so, ends, and begins another") {
+  for (const int workers : {0, 3}) {
+    DataLoader loader(numbers{40}, {.batch_size = 2, .workers = workers, .prefetch = 1});
+    auto at = std::make_unique<decltype(loader.begin())>(loader.begin());
+    CHECK(kiln::support::run_in_child([&] {
+            ::alarm(20);
+            int more = 1;
+            bool told = false;
+            try {
+              for (++*at; *at != loader.end(); ++*at) ++more;
+            } catch (const kiln::error& e) {
+              told = std::string(e.what()).find("child of a fork") != std::string::npos;
+            }
+            at.reset();
+            if (workers == 0 ? more != 20 : !told) return 1;
+            // The sanitizer of threads ends a child that starts some.
+            if (test::thread_sanitized) return 0;
+            int all = 0;
+            for (const Tensor<std::int64_t>& b : loader) all += static_cast<int>(b.numel());
+            return all == 40 ? 0 : 2;
+          }) == 0);
+    int count = 0;
+    for (; *at != loader.end(); ++*at) ++count;
+    CHECK(count == 20);
   }
 }

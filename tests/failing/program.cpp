@@ -3,7 +3,11 @@
 // that the system is asked for: once alone, and once with all that come after it. Either the work is done, or it throws
 // memory_error or bad_alloc; then nothing is lost, what was there has its values, and the same work done again has the
 // same results.
+#include <kiln/data.hpp>
+#include <kiln/io.hpp>
 #include <kiln/kiln.hpp>
+#include <kiln/nn.hpp>
+#include <kiln/optim.hpp>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <sstream>
@@ -213,6 +218,73 @@ void wait_for_the_ends_of_threads() {
   }
 }
 
+// A net of two layers with an optimizer over one block of memory, the same each time.
+struct training {
+  kiln::nn::Linear<> first{3, 4}, second{4, 2};
+  kiln::optim::Adam<float> adam{{first.weight, first.bias, second.weight, second.bias}, {.lr = 0.1}};
+  training() {
+    const kiln::no_grad quiet;
+    float next = -1;
+    for (const Tensor<float>& p : {first.weight, first.bias, second.weight, second.bias})
+      for (std::int64_t i = 0; i < p.numel(); ++i) p.data()[i] = next += 0.09f;
+  }
+  void pass(const Tensor<float>& x, const Tensor<float>& target) {
+    kiln::backward(kiln::mean(kiln::square(second(kiln::relu(first(x))) - target)));
+  }
+  std::vector<float> weights() const {
+    std::vector<float> all;
+    for (const Tensor<float>& p : {first.weight, first.bias, second.weight, second.bias})
+      for (const float v : values(p)) all.push_back(v);
+    return all;
+  }
+};
+
+// A step of an optimizer that fails anywhere has changed nothing, its count included: made again it is the one wanted.
+void steps_that_fail(const Tensor<float>& x, const Tensor<float>& target) {
+  std::vector<float> wanted;
+  {
+    training whole;
+    for (int i = 0; i < 3; ++i) {
+      whole.adam.zero_grad();
+      whole.pass(x, target);
+      whole.adam.step();
+    }
+    wanted = whole.weights();
+  }
+  long thrown = 0;
+  for (const bool mode : {false, true}) {
+    for (long k = 0;; ++k) {
+      training t;
+      bool reached = false;
+      for (int i = 0; i < 3; ++i) {
+        t.adam.zero_grad();
+        t.pass(x, target);
+        const std::vector<float> before = t.weights();
+        kiln::cpu::empty_cache();
+        for_good = mode;
+        countdown = i == 0 ? k : -1;  // which makes the state
+        bool done = false;
+        try {
+          t.adam.step();
+          done = true;
+        } catch (const kiln::memory_error&) {
+        } catch (const std::bad_alloc&) {
+        }
+        if (i == 0) reached = mode ? countdown == 0 : countdown < 0;
+        countdown = -1;
+        if (done) continue;
+        ++thrown;
+        expect(t.weights() == before, "a step", k, "failed, with other weights");
+        t.adam.step();
+      }
+      expect(t.weights() == wanted, "a step", k, "made again, it gives other weights");
+      if (!reached) break;
+    }
+  }
+  std::printf("a step of an optimizer: %ld errors\n", thrown);
+  if (thrown == 0) ++wrong;
+}
+
 // Mappings that are never given back are used again, whatever sizes are wanted.
 void without_unmapping() {
   const auto work = [] {
@@ -289,6 +361,53 @@ int main() {
     Tensor<float> total = kiln::sum(larger * 2.0f);
     return values(total);
   });
+  walk("a module and Adam", [&] {
+    training t;
+    for (int i = 0; i < 2; ++i) {
+      t.adam.zero_grad();
+      t.pass(x, target);
+      t.adam.step();
+    }
+    return t.weights();
+  });
+  steps_that_fail(x, target);
+  walk("batches of a loader", [&] {
+    kiln::data::DataLoader batches(kiln::data::TensorDataset(x, target), {.batch_size = 3, .shuffle = true, .seed = 5});
+    std::vector<float> all;
+    for (const auto& [some, wanted] : batches)
+      for (const Tensor<float>& part : {Tensor<float>(some), Tensor<float>(wanted)})
+        for (const float v : values(part)) all.push_back(v);
+    return all;
+  });
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("kiln_failing_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string file = folder / "kept.safetensors", other = folder / "x.npy";
+  const auto files = [&] {
+    long count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+    return count;
+  };
+  kiln::io::save(file, x);
+  kiln::io::save(other, target);
+  walk("saving and loading", [&] {
+    kiln::io::save(file, x);
+    kiln::io::save(other, target);
+    std::vector<float> all = values(kiln::io::load<Tensor<float>>(file));
+    for (const float v : values(kiln::io::load<Tensor<float>>(other))) all.push_back(v);
+    return all;
+  });
+  expect(files() == 2, "saving", 0, "left a file behind");
+  expect(values(kiln::io::load<Tensor<float>>(file)) == values(x), "saving", 0, "the file is not what it was");
+  training saved;
+  walk("a checkpoint", [&] {
+    kiln::io::save_checkpoint(file, 3, saved.first, saved.second, saved.adam);
+    training resumed;
+    kiln::io::load_checkpoint(file, resumed.first, resumed.second, resumed.adam);
+    return resumed.weights();
+  });
+  expect(files() == 2, "a checkpoint", 0, "left a file behind");
+  std::filesystem::remove_all(folder);
   walk(
       "threads",
       [] {

@@ -70,8 +70,10 @@ TEST_CASE("cuda indexing: many terms are added in their order, the same bits eve
 TEST_CASE("cuda indexing: with atomics the sums are the same but for rounding, in every type that has them") {
   emulate::stand_in();
   const any_order here;
+  const at places{2, 0, 2, 2};
+  const on_gpu<float> added{1, 2, 3, 4};
   const auto check = [&]<class T>(std::type_identity<T>) {
-    const auto sums = index_add(zeros<T, Cuda>({3}), 0, at{2, 0, 2, 2}, on_gpu<T>(cast<T>(on_gpu<float>{1, 2, 3, 4})));
+    const auto sums = index_add(zeros<T, Cuda>({3}), 0, places, on_gpu<T>(cast<T>(added)));
     CHECK(values(sums) == list{2, 0, 8});
   };
   check(std::type_identity<float>{});

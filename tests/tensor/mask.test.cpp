@@ -2,6 +2,7 @@
 // masked_fill, masked_select and nonzero by their definitions, broadcast, and their gradients.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -49,4 +50,24 @@ TEST_CASE("mask: masked_select") {
   CHECK(masked_select(x, x > 9).sizes() == dims{0});
   CHECK_THROWS_AS(masked_select(x, Tensor<bool>{true, false}), shape_error);
   CHECK(test::gradient_difference([](auto a) { return masked_select(a * a, a > 0); }, x) == "");
+}
+
+TEST_CASE("mask: a number that the element type does not hold is refused wherever it would be written") {
+  Tensor<std::uint8_t> x{1, 2, 255};
+  const Tensor<bool> first{true, false, false};
+  CHECK_THROWS_AS(masked_fill(x, first, 300), value_error);
+  CHECK_THROWS_AS(masked_fill(x, first, -1), value_error);
+  CHECK_THROWS_WITH_AS(x.fill_(300), "fill_: 300 is no value of uint8: use a wider element type or a smaller number",
+                       value_error);
+  CHECK_THROWS_AS(x.copy_(-1), value_error);
+  CHECK_THROWS_AS(x.slice(0, 0, 2).fill_(1e9), value_error);
+  CHECK_THROWS_AS(x[first] = 300, value_error);
+  CHECK_THROWS_AS(Tensor<std::int32_t>{1}.fill_(NAN), value_error);
+  CHECK(x(0) == 1);
+  CHECK(x(2) == 255);
+  x.fill_(255);
+  x[first] = 7.9;  // as a cast has it
+  CHECK(x(0) == 7);
+  CHECK(x(1) == 255);
+  CHECK(Tensor<std::int8_t>{1}.fill_(-128)(0) == -128);
 }

@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 
 #include <kiln/autograd/backward.hpp>
+#include <kiln/nn/functional/attention.hpp>
 #include <kiln/nn/functional/batch_norm.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>
@@ -19,6 +21,7 @@
 #include <kiln/tensor/print.hpp>
 #include <kiln/tensor/products.hpp>
 #include <kiln/tensor/random.hpp>
+#include <kiln/tensor/split.hpp>
 
 using namespace kiln;
 
@@ -126,4 +129,27 @@ TEST_CASE("nothing: products, joins, indexing, windows, random numbers") {
   CHECK(rand({huge, huge, 0}).numel() == 0);
   CHECK(randn({huge, 0, huge}).numel() == 0);
   CHECK(randint(10, {0, huge, huge}).numel() == 0);
+}
+
+TEST_CASE("nothing: pieces that no memory holds are an error, not a loop without end") {
+  const Tensor<float> x = zeros<float>({std::numeric_limits<std::int64_t>::max(), 0});
+  CHECK_THROWS_AS(split(x, 1), memory_error);
+  CHECK_THROWS_AS(chunk(x, huge), memory_error);
+  CHECK(split(x, huge).size() == 2);
+}
+
+TEST_CASE("nothing: attention over huge stacks, queries, widths") {
+  for (const dims& s : {dims{huge, huge, 0, 4, 4}, dims{0, huge, huge, huge}, dims{huge, 0, huge}}) {
+    const Tensor<float> q = leaf(s), y = scaled_dot_product_attention(q, q, q);
+    CHECK(y.sizes() == s);
+    backward(sum(y));
+    CHECK(q.grad().sizes() == s);
+  }
+  // Scores that there would be are too many.
+  CHECK_THROWS_AS(scaled_dot_product_attention(leaf({huge, huge, 0}), leaf({huge, huge, 0}), leaf({huge, huge, 0})),
+                  kiln::error);
+  // Without queries, keys have gradients all the same.
+  const Tensor<float> k = leaf({2, 4, 3});
+  backward(sum(scaled_dot_product_attention(zeros<float>({2, 0, 3}), k, k)));
+  CHECK(sum(k.grad()).item() == 0);
 }

@@ -45,12 +45,13 @@ TEST_CASE("products: random ranks, broadcast batches and layouts") {
 TEST_CASE("products: what surrounds a product is applied to its blocks, large and small") {
   for (int threads : {1, 2}) {
     cpu::set_num_threads(threads);
-    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{64, 30, 200},
-                                  {200, 3, 90},
-                                  {1, 10, 20000},
-                                  {20000, 10, 1},
-                                  {300, 0, 300},
-                                  {130, 260, 140}}) {
+    for (const auto& shape : {std::array<std::int64_t, 3>{64, 30, 200},
+                              {200, 3, 90},
+                              {1, 10, 20000},
+                              {20000, 10, 1},
+                              {300, 0, 300},
+                              {130, 260, 140}}) {
+      const std::int64_t m = shape[0], k = shape[1], n = shape[2];
       CAPTURE(m);
       CAPTURE(n);
       draw d(static_cast<std::uint32_t>(m + n));

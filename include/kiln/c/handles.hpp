@@ -3,6 +3,8 @@
 // slot was taken before, and its kind on top: that of a freed object never names another one.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -66,6 +68,8 @@ class handle_table {
     const std::scoped_lock lock(mutex_);
     return static_cast<std::int64_t>(slots_.size());
   }
+  /// Held while a program forks, so that its child finds the table whole and free.
+  std::mutex& mutex() { return mutex_; }
 
  private:
   static constexpr int turn_shift = 32, kind_shift = 60;
@@ -86,7 +90,12 @@ class handle_table {
 /// The table of a kind. It is never destroyed: the host language may free handles after statics are gone.
 template <class Handle>
 handle_table<Handle>& handles() {
-  static auto& table = *new handle_table<Handle>;
+  static auto& table = *[] {
+    auto* const made = new handle_table<Handle>;
+    const auto go_on = [] { handles<Handle>().mutex().unlock(); };
+    ::pthread_atfork([] { handles<Handle>().mutex().lock(); }, go_on, go_on);
+    return made;
+  }();
   return table;
 }
 

@@ -149,7 +149,10 @@ class DataLoader {
     /// Starts the next epoch. Throws what making the first batch throws; ++ on an iterator throws what making the next
     /// one does, and that ends the epoch.
     iterator begin() {
-      return iterator(std::make_shared<run>(*this, epoch_++, std::exchange(skip_, 0)));
+      // In the child of a fork nobody has the locks of the workers any more: what they are in stays as it is.
+      return iterator(std::shared_ptr<run>(new run(*this, epoch_++, std::exchange(skip_, 0)), [](run* ended) {
+        if (!ended->lost()) delete ended;
+      }));
     }
     std::default_sentinel_t end() const {
       return {};
@@ -182,6 +185,7 @@ class DataLoader {
                          std::max<std::size_t>(threads * static_cast<std::size_t>(options_.prefetch), 1));
       }
       std::optional<batch> next() { return workers_->next(); }
+      bool lost() const { return workers_->lost(); }
 
       std::optional<work> take() override {
         const auto most = static_cast<std::size_t>(options_.batch_size);

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/core/error.hpp>
+#include <kiln/core/lock.hpp>
 #include <kiln/device/cpu/processor/float_control.hpp>
 #include <kiln/tensor/state.hpp>
 
@@ -33,7 +35,8 @@ class source {
 };
 
 /// Results of a source, in order. An exception of take() or make() comes in its place, after what was before it, and
-/// ends the rest.
+/// ends the rest. In the child of a fork there are no such threads: next() says so, and an object that lost() its
+/// threads must not be destroyed, but left where it is.
 template <class Work, class Result>
 class ordered_workers {
  public:
@@ -68,8 +71,17 @@ class ordered_workers {
     for (std::thread& t : threads_) t.join();
   }
 
-  /// The next result, nothing at the end.
+  /// True in the child of a process that had started the threads.
+  bool lost() const noexcept {
+    return !threads_.empty() && generation_ != kiln::detail::fork_generation.load(std::memory_order_relaxed);
+  }
+
+  /// The next result, nothing at the end. Throws error where lost().
   std::optional<Result> next() {
+    if (lost())
+      throw error(
+          "DataLoader: this is the child of a fork within an epoch, and the workers that make its batches are not "
+          "here: begin an epoch in the child, or use .workers = 0");
     if (threads_.empty()) {
       if (stopped_) return std::nullopt;
       stopped_ = true;  // unless all goes well
@@ -157,6 +169,7 @@ class ordered_workers {
   std::condition_variable made_, room_;
   std::size_t taken_ = 0, handed_ = 0;
   bool ended_ = false, stopped_ = false;
+  const int generation_ = kiln::detail::fork_generation.load(std::memory_order_relaxed);
   std::vector<std::thread> threads_;
 };
 

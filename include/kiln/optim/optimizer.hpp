@@ -18,7 +18,8 @@ class optimizer {
   virtual ~optimizer() = default;
 
   /// Changes every parameter that has a gradient; others stay as they are, and their steps are not counted. Throws
-  /// graph_error if none has one, value_error if a parameter is no longer where the optimizer put it.
+  /// graph_error if none has one, value_error if a parameter is no longer where the optimizer put it. Where memory runs
+  /// out on the way, parameters that were not reached stay as they are, and so does the count of their steps.
   virtual void step() = 0;
   /// Forgets the gradients, so that the next backward pass begins anew. With `set_to_none` false they become zeros: one
   /// fill for each group, and parameters that no pass reaches then are changed as if their gradient was zero.

@@ -340,8 +340,14 @@ class parameter_groups : public optimizer {
     const no_grad quiet;
     for (group_of& g : groups_)
       each_run(*g.memory, true, [&](index_run which) {
-        detail::parameter_run<T, Device> run(*g.memory, which);
-        update(run, g.options);
+        const detail::progress before = g.memory->done[static_cast<std::size_t>(which.first)];
+        try {
+          detail::parameter_run<T, Device> run(*g.memory, which);
+          update(run, g.options);
+        } catch (...) {  // what was not changed has made no step
+          for (int i = which.first; i < which.last; ++i) g.memory->done[static_cast<std::size_t>(i)] = before;
+          throw;
+        }
       });
   }
   void zero_grad(bool set_to_none = true) override {

@@ -34,31 +34,6 @@ struct created<void, V...> {
 template <class T, class... V>
 using created_t = typename created<T, V...>::type;
 
-/// A number as T. Throws value_error if an integer type cannot hold it.
-template <Element T, Number V>
-T number_as(V value, const char* where) {
-  if constexpr (std::same_as<T, bool>) {
-    return static_cast<compute_t<V>>(value) != compute_t<V>(0);
-  } else if constexpr (is_floating(dtype_of<T>)) {
-    return static_cast<T>(static_cast<compute_t<T>>(value));
-  } else {
-    bool fits;
-    if constexpr (std::is_integral_v<V>) {
-      // As C++20's in_range, which does not take bool.
-      const T back = static_cast<T>(value);
-      fits = static_cast<V>(back) == value && (back < T(0)) == (value < V(0));
-    } else {
-      // 2^digits is exact in double where the largest value of T may not be.
-      const double v = static_cast<double>(value), edge = std::ldexp(1.0, std::numeric_limits<T>::digits);
-      fits = v < edge && (std::is_signed_v<T> ? v >= -edge : v > -1.0);
-    }
-    if (!fits)
-      throw value_error(message(where, ": ", static_cast<double>(value), " is no value of ", name(dtype_of<T>),
-                                ": use a wider element type or a smaller number"));
-    return static_cast<T>(value);
-  }
-}
-
 /// Sets element i to f(i), on several threads where that pays.
 template <Element T, class F>
 void generate_elements(T* to, std::int64_t n, F f) {

@@ -22,12 +22,13 @@ void check_mask_type() {
 }  // namespace detail
 
 /// x with `value` where the mask, which broadcasts, is true: torch.masked_fill. Lazy; gradients reach the other
-/// elements. `masked_fill(scores, mask, -1e9f)`. To fill in place, write `x.copy_(masked_fill(x, mask, value))`.
+/// elements. `masked_fill(scores, mask, -1e9f)`. Throws value_error for a number that an integer type does not hold. To
+/// fill in place, write `x.copy_(masked_fill(x, mask, value))`.
 template <Expression X, Expression M, class V>
   requires Operands<X, V>
 auto masked_fill(const X& x, const M& mask, V value) {
   detail::check_mask_type<M>();
-  return where(mask, detail::converted<typename X::value_type>(std::move(value)), x);
+  return where(mask, detail::written_as<typename X::value_type>(std::move(value), "masked_fill"), x);
 }
 
 /// The positions of the elements that are not 0, one row of indices for each, in row-major order: torch.nonzero.

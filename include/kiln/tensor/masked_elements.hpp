@@ -46,7 +46,8 @@ class masked_elements : public expression_methods<masked_elements<T, Device>> {
   }
 
   /// Writes to x where the mask is true: one value, or a row for each true element, or what broadcasts to that. Throws
-  /// shape_error where it does not, graph_error on a leaf that requires grad if the values need a gradient.
+  /// shape_error where it does not, value_error for a number that the type does not hold, graph_error on a leaf that
+  /// requires grad if the values need a gradient.
   template <class V>
     requires(Number<V> || Expression<V>)
   void operator=(const V& values) && { write(values); }
@@ -118,7 +119,7 @@ class masked_elements : public expression_methods<masked_elements<T, Device>> {
     dims beside = of_->mask.sizes();  // the mask beside all axes of x
     while (beside.rank() < x.dim()) beside.push_back(1);
     if constexpr (Number<V>) {
-      x.copy_(where(reshape(of_->mask, beside), detail::converted<T>(values), x));
+      x.copy_(where(reshape(of_->mask, beside), detail::written_as<T>(values, "x[mask]"), x));
     } else {
       static_assert(detail::dtype_in_place<typename V::value_type, T>::checked);
       const Tensor<T, Device> v = detail::as_tensor(cast<T>(values));

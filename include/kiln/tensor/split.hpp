@@ -4,20 +4,35 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <vector>
 
+#include <kiln/core/error.hpp>
 #include <kiln/tensor/views.hpp>
 
 namespace kiln {
 
+namespace detail {
+/// Room for so many pieces. Throws memory_error.
+template <class Pieces>
+void reserve_pieces(Pieces& pieces, std::int64_t count) {
+  try {
+    pieces.reserve(static_cast<std::size_t>(count));
+  } catch (const std::exception&) {  // no such memory, or a length that no vector has
+    throw memory_error(message("split: ", count, " pieces are more than memory can hold: make them larger"));
+  }
+}
+}  // namespace detail
+
 /// Pieces of `size` elements along an axis, the last one shorter if it must be: `split(x, 2)` of five rows has 2, 2 and
-/// 1. Views of x, in a vector. Throws value_error for a size below 1, index_error for the axis.
+/// 1. Views of x, in a vector. Throws value_error for a size below 1, index_error for the axis, memory_error.
 template <Expression X>
 auto split(const X& x, std::int64_t size, std::int64_t axis = 0) {
   const auto whole = detail::as_tensor(x);
   const std::int64_t n = whole.size(axis);
   if (size < 1) throw value_error(message("split: pieces of ", size, " elements: use 1 or more"));
   std::vector<std::remove_const_t<decltype(whole)>> pieces;
+  detail::reserve_pieces(pieces, n / size + (n % size != 0));
   if (n == 0) pieces.push_back(whole);
   for (std::int64_t at = 0; at < n; at += std::min(size, n - at))
     pieces.push_back(narrow(whole, axis, at, std::min(size, n - at)));

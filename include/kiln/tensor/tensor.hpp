@@ -197,12 +197,14 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   /// In place, as +=.
   template <class E>
   requires Operands<Tensor, E> Tensor& operator/=(const E& e) { return update(*this / e); }
-  /// Writes the values of an expression of this shape, or one that broadcasts to it, into these elements.
+  /// Writes the values of an expression of this shape, or one that broadcasts to it, into these elements. Throws
+  /// value_error for a number that an integer type does not hold.
   template <class E>
     requires(Expression<E> || Number<E>)
-  Tensor& copy_(const E& e) { return update(where(true, detail::converted<T>(e), *this)); }
-  /// Sets every element.
-  Tensor& fill_(T value) { return copy_(value); }
+  Tensor& copy_(const E& e) { return update(where(true, detail::written_as<T>(e, "copy_"), *this)); }
+  /// Sets every element. Throws value_error for a number that an integer type does not hold.
+  template <Number V>
+  Tensor& fill_(V value) { return copy_(detail::number_as<T>(value, "fill_")); }
   /// Sets every element to 0.
   Tensor& zero_() { return fill_(T(0)); }
 

@@ -212,6 +212,10 @@ Tensor<T, D> scaled_dot_product_attention(const Tensor<T, D>& query, const std::
   if constexpr (!std::is_same_v<D, Cpu>) {
     return detail::composed_attention(query, key, value, options, scale);
   } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    // Results without elements may have more matrices than can be counted.
+    bool nothing = value.size(-1) == 0;
+    for (int i = 0; i + 1 < query.dim(); ++i) nothing = nothing || query.size(i) == 0;
+    if (nothing) return detail::composed_attention(query, key, value, options, scale);
     return detail::attention_of(query, key, value, options, scale);
   } else {
     scaled_attention_options<float, Cpu> wide{options.causal, {}, options.dropout, scale};

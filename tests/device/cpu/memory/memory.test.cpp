@@ -12,6 +12,8 @@
 
 #include <kiln/device/cpu/memory/memory.hpp>
 
+#include "support/sanitized.hpp"
+
 using namespace kiln;
 
 namespace {
@@ -206,7 +208,7 @@ TEST_CASE("memory: fresh blocks can be filled with a byte, so that unwritten val
   CHECK_THROWS_AS(cpu::set_memory_fill(256), value_error);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if KILN_TEST_ADDRESS_SANITIZER
 extern "C" int __asan_address_is_poisoned(void const volatile*);
 TEST_CASE("memory: the address sanitizer sees a freed block and the end of a live one") {
   for (std::size_t bytes : {std::size_t{100}, std::size_t{70000}}) {

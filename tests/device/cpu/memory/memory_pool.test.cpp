@@ -16,6 +16,7 @@
 
 #include "support/child.hpp"
 #include "support/system_files.hpp"
+#include "support/sanitized.hpp"
 
 using namespace kiln;
 
@@ -73,11 +74,7 @@ drift_result drift(int count, std::size_t alive, SizeOf size_of_block) {
   return result;
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool plain_memory = false;  // sanitizers have memory of their own beside the program's
-#else
-constexpr bool plain_memory = true;
-#endif
+constexpr bool plain_memory = !test::sanitized;  // sanitizers have memory of their own beside the program's
 
 }  // namespace
 

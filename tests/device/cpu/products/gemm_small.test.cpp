@@ -86,3 +86,10 @@ TEST_CASE("gemm small: only products in the first-level cache are small, and tho
   CHECK_FALSE(small(200, 200, 200));
   CHECK_FALSE(small(2, 5000, 3));
 }
+
+// Under the sanitizer: no offset to a null pointer, which an empty operand may be.
+TEST_CASE("gemm_small: operands without elements may be null pointers") {
+  std::vector<float> c(5 * 40, 3.0f);
+  gemm_small(gemm_problem<float>{5, 40, 0, nullptr, 0, 1, nullptr, 40, 1, c.data(), 40, 1, false, {}});
+  CHECK(c == std::vector<float>(5 * 40, 0.0f));
+}

@@ -21,16 +21,11 @@
 #include <kiln/device/cpu/threads/threads.hpp>
 
 #include "support/child.hpp"
+#include "support/sanitized.hpp"
 
 using namespace kiln;
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 struct threads_for_scope {
   int before = cpu::num_threads();
@@ -107,11 +102,11 @@ class busy_threads {
 
 }  // namespace
 
-#if !defined(__SANITIZE_THREAD__)  // which ends a child that starts threads
+#if !KILN_TEST_THREAD_SANITIZER  // which ends a child that starts threads
 TEST_CASE("fork: children of a program whose other threads compute and allocate do all of it themselves") {
   const threads_for_scope scope(3);
   const busy_threads busy(2);
-  if (sanitized) busy.settle();
+  if (test::sanitized) busy.settle();
   for (int round = 0; round < 10; ++round) {
     std::vector<pid_t> children;
     for (int i = 0; i < 5; ++i) children.push_back(support::start_child(use_all));
@@ -275,7 +270,7 @@ TEST_CASE("set_num_threads: threads above a lower limit end") {
   CHECK(sums_are_right(5000));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !KILN_TEST_ADDRESS_SANITIZER && !KILN_TEST_THREAD_SANITIZER
 // The sanitizers need address space themselves.
 TEST_CASE("threads: without further threads, and without any memory, regions go on with those there are") {
   const threads_for_scope scope(3);

@@ -22,12 +22,16 @@ template <int Rows, int Vectors, class T>
   constexpr int N = gemm_vector<T>::lanes;
   using V = lanes<T, N>;
   const T* row[std::size_t{Rows}];
-  unroll<Rows>([&](int r) __attribute__((always_inline)) { row[r] = p.a + std::min(i + r, p.m - 1) * p.a_row; });
+  // Operands without elements may be null pointers.
+  const bool none = p.k == 0;
+  unroll<Rows>([&](int r) __attribute__((always_inline)) {
+    row[r] = none ? p.a : p.a + std::min(i + r, p.m - 1) * p.a_row;
+  });
   V sum[std::size_t{Rows}][std::size_t{Vectors}];
   unroll<Rows>([&](int r) __attribute__((always_inline)) {
     unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] = V(T(0)); });
   });
-  const T* from = p.b + j;
+  const T* from = none ? p.b : p.b + j;
   const int last = count - (Vectors - 1) * N;  // columns of the last vector
   for (std::int64_t q = 0, at = 0; q < p.k; ++q, from += p.b_row, at += p.a_col) {
     V columns[std::size_t{Vectors}];

@@ -21,6 +21,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/compile/bundle_file.hpp>
 #include <kiln/device/cuda/compile/cache.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/library.hpp>
 
 namespace kiln::cuda {
@@ -82,7 +83,7 @@ class bundle {
   std::map<cache_key, std::size_t> images_of_;
   std::vector<detail::bundle_image> images_;
   mutable std::map<std::size_t, kernel_image> read_;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::unique_ptr<detail::device_lock> mutex_ = std::make_unique<detail::device_lock>();
 };
 
 /// Some bundles, asked one after another.
@@ -135,7 +136,7 @@ class bundle_list {
  private:
   std::vector<bundle> bundles_;
   mutable std::vector<std::string> faults_;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::unique_ptr<detail::device_lock> mutex_ = std::make_unique<detail::device_lock>();
 };
 
 /// Whether KILN_REQUIRE_BUNDLE=1 forbids to compile kernels and to take them from the disk's cache.

@@ -20,6 +20,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/compile/cache_disk.hpp>
 #include <kiln/device/cuda/compile/cache_key.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 
 namespace kiln::cuda {
 
@@ -147,7 +148,7 @@ class compile_cache {
   }
 
   disk_cache disk_;
-  mutable std::mutex mutex_;
+  mutable detail::device_lock mutex_;
   std::map<cache_key, entry> images_;
   statistics statistics_;
 };

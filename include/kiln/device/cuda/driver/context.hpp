@@ -12,6 +12,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/device.hpp>
 #include <kiln/device/cuda/driver/driver.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 
 namespace kiln::cuda {
 
@@ -31,7 +32,7 @@ class device_scope {
   device_scope(const device_scope&) = delete;
   device_scope& operator=(const device_scope&) = delete;
   ~device_scope() {
-    if (changed_) api_.context_set_current(before_);
+    if (changed_ && !detail::lost_by_fork()) api_.context_set_current(before_);
   }
 
  private:

@@ -21,7 +21,7 @@ KILN_INLINE context_handle context_of(Cuda device) {
 }
 
 KILN_INLINE void connect(Cuda from, Cuda to) {
-  static std::mutex& mutex = *new std::mutex;
+  static detail::device_lock& mutex = *new detail::device_lock;
   static std::set<std::pair<int, int>>& connected = *new std::set<std::pair<int, int>>;
   const std::lock_guard lock(mutex);
   if (from == to || !connected.emplace(from.index, to.index).second) return;

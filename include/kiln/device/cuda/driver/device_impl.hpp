@@ -7,6 +7,7 @@
 namespace kiln {
 
 KILN_INLINE int cuda_device_count() {
+  if (cuda::detail::lost_by_fork()) return 0;
   static const int count = [] {
     const cuda::driver_functions* const api = cuda::find_driver();
     int found = 0;

@@ -12,6 +12,7 @@
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/driver_types.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/library.hpp>
 
 namespace kiln::cuda {
@@ -108,10 +109,13 @@ struct opened_driver {
   std::unique_ptr<driver_functions> functions;  // or null, and why:
   std::string reason;
   opened_driver() {
+    int nobody = 0;
+    driver_generation.compare_exchange_strong(nobody, kiln::detail::fork_generation.load());
     try {
       functions = open_driver();
     } catch (const device_error& caught) {
       reason = caught.what();
+      driver_generation = 0;  // a child has lost nothing
     }
   }
   // Once per process; the driver outlives all static objects, which may still free memory.
@@ -123,13 +127,16 @@ struct opened_driver {
 
 }  // namespace detail
 
-/// The driver, or null if this machine has none that can be used.
+/// The driver, or null if there is none that this process can use.
 inline const driver_functions* find_driver() {
+  if (detail::lost_by_fork()) return nullptr;  // another thread of the parent may have been about to open it
   return detail::opened_driver::instance().functions.get();
 }
 
-/// The driver. Throws device_error that says what is missing and what to install.
+/// The driver. Throws device_error that says what is missing and what to install, or that this is a child of a fork
+/// whose parent had started CUDA.
 inline const driver_functions& driver() {
+  detail::refuse_in_child();
   const auto& opened = detail::opened_driver::instance();
   if (opened.functions == nullptr) throw device_error(opened.reason);
   return *opened.functions;

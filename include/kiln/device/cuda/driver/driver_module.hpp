@@ -15,6 +15,7 @@
 #include <kiln/device/cuda/driver/context.hpp>
 #include <kiln/device/cuda/driver/device.hpp>
 #include <kiln/device/cuda/driver/driver.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/library.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 
@@ -42,7 +43,7 @@ std::atomic<bool>& waits_after_launch();
 
 // Names that may be printed at any later time, after their module is gone too.
 inline const char* kept_name(const std::string& name) {
-  static std::mutex& mutex = *new std::mutex;
+  static device_lock& mutex = *new device_lock;
   static std::set<std::string>& names = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   return names.insert(name).first->c_str();
@@ -144,7 +145,7 @@ class loaded_module {
     return *this;
   }
   ~loaded_module() {
-    if (handle_ != nullptr) driver().module_unload(handle_);
+    if (handle_ != nullptr && !detail::lost_by_fork()) driver().module_unload(handle_);
   }
 
   /// A kernel by its name. Throws bad_image if there is none of this name.

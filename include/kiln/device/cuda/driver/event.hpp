@@ -6,6 +6,7 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 
 namespace kiln::cuda {
@@ -25,7 +26,7 @@ class event {
     return *this;
   }
   ~event() {
-    if (handle_ != nullptr) driver().event_destroy(handle_);
+    if (handle_ != nullptr && !detail::lost_by_fork()) driver().event_destroy(handle_);
   }
 
   /// Marks the end of all work so far of a stream of the same device.

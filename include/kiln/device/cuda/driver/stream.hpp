@@ -13,6 +13,7 @@
 #include <kiln/core/storage.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 
 namespace kiln::cuda {
 

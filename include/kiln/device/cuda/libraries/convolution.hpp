@@ -19,6 +19,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 #include <kiln/device/cuda/libraries/cudnn.hpp>
 #include <kiln/device/cuda/memory/memory.hpp>
@@ -39,7 +40,7 @@ struct cudnn_descriptor {
   cudnn_descriptor(const cudnn_descriptor&) = delete;
   cudnn_descriptor& operator=(const cudnn_descriptor&) = delete;
   ~cudnn_descriptor() {
-    if (handle != nullptr) destroy(handle);
+    if (handle != nullptr && !lost_by_fork()) destroy(handle);
   }
 };
 
@@ -188,7 +189,7 @@ class cudnn_library {
 
  private:
   static constexpr std::size_t most_plans = 1024;
-  std::mutex mutex_;
+  device_lock mutex_;
   cudnn_handle handle_ = nullptr;
   std::map<std::array<std::int64_t, 19>, std::unique_ptr<convolution_plan>> plans_;
 };

@@ -15,6 +15,7 @@
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 #include <kiln/device/cuda/libraries/cublaslt.hpp>
 
@@ -73,7 +74,7 @@ struct library_object {
   library_object(const library_object&) = delete;
   library_object& operator=(const library_object&) = delete;
   ~library_object() {
-    if (handle != nullptr) destroy(handle);
+    if (handle != nullptr && !lost_by_fork()) destroy(handle);
   }
 };
 
@@ -86,7 +87,7 @@ struct product_plan {
   matmul_algorithm algorithm{};
   std::size_t workspace_bytes = 0;
   bool possible = false;  // false: the library has no kernel for this
-  std::mutex bias_mutex;
+  device_lock bias_mutex;
 
   explicit product_plan(const plan_key& key) {
     const cublaslt_functions& api = cublaslt_api();
@@ -162,7 +163,7 @@ class product_library {
     check(cublaslt_api().create(&handle_), "cublasLtCreate");
   }
 
-  std::mutex mutex_;
+  device_lock mutex_;
   cublaslt_handle handle_ = nullptr;
   std::unordered_map<plan_key, std::shared_ptr<product_plan>, plan_hash> plans_;
   std::int64_t heuristic_calls_ = 0;

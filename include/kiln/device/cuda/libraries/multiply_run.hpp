@@ -149,7 +149,7 @@ class product_run {
     const auto alpha_single = static_cast<float>(alpha), beta_single = static_cast<float>(beta);
     const bool is_double = task_.type == dtype::float64;
     void* const out = const_cast<void*>(from.out);
-    std::unique_lock<std::mutex> lock;
+    std::unique_lock<device_lock> lock;
     if (bias != nullptr) {
       lock = std::unique_lock(chosen->bias_mutex);
       chosen->set(matmul_attribute::bias_pointer, bias);

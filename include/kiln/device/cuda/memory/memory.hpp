@@ -15,6 +15,7 @@
 #include <kiln/core/storage.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 #include <kiln/device/cuda/memory/memory_pool.hpp>
 

@@ -23,7 +23,7 @@ KILN_INLINE ref<memory_pool> new_pool(Cuda where) {
 
 struct device_memory {
   // Recursive, since the last block of a graph's pool ends the pool.
-  std::recursive_mutex mutex;
+  recursive_device_lock mutex;
   Cuda device;
   ref<memory_pool> general;
   memory_statistics counts;
@@ -61,6 +61,7 @@ struct device_memory {
   }
 
   void release(memory_block* block) noexcept {
+    if (lost_by_fork()) return;  // it is the parent's
     const std::lock_guard lock(mutex);
     counts.in_use -= block->size;
     waiting_block left{block, std::move(block->pool), {}};
@@ -173,6 +174,7 @@ struct device_memory {
 };
 
 KILN_INLINE void end_pool(memory_pool* pool) noexcept {
+  if (lost_by_fork()) return;
   device_memory& memory = device_memory::of(pool->device);
   const std::lock_guard lock(memory.mutex);
   try {
@@ -188,7 +190,7 @@ KILN_INLINE memory_block* block_of(const storage& owned) {
 }
 
 KILN_INLINE void release_storage(storage* block) noexcept {
-  device_memory::of(block_of(*block)->pool->device).release(block_of(*block));
+  if (!lost_by_fork()) device_memory::of(block_of(*block)->pool->device).release(block_of(*block));
   delete block;
 }
 

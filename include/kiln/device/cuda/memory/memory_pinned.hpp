@@ -16,6 +16,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
 #include <kiln/device/cuda/driver/event.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 
 namespace kiln::cuda {
@@ -37,7 +38,7 @@ struct pinned_block {
 };
 
 struct pinned_memory {
-  std::mutex mutex;
+  device_lock mutex;
   std::map<std::size_t, std::vector<pinned_block*>> free;  // by size
   std::vector<pinned_block*> waiting;
   pinned_statistics counts;
@@ -65,6 +66,7 @@ struct pinned_memory {
   }
 
   void release(pinned_block* block) noexcept {
+    if (lost_by_fork()) return;  // it is the parent's
     const std::lock_guard lock(mutex);
     try {
       waiting.push_back(block);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <kiln/core/version.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/memory/memory.hpp>
 #include <kiln/device/cuda/memory/memory_copy.hpp>
 
@@ -24,7 +25,7 @@ struct recorded_draws {
 inline thread_local recorded_draws recording_draws;
 
 struct no_offsets {
-  std::mutex mutex;
+  device_lock mutex;
   std::vector<std::atomic<std::uint64_t*>> word;
   no_offsets() : word(static_cast<std::size_t>(cuda_device_count())) {}
 };

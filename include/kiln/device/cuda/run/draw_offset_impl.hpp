@@ -9,6 +9,7 @@ namespace kiln::cuda {
 namespace detail {
 
 KILN_INLINE std::uint64_t* no_offset(Cuda device) {
+  check_device(device);
   static no_offsets& all = *new no_offsets;
   auto& mine = all.word[static_cast<std::size_t>(device.index)];
   if (std::uint64_t* known = mine.load(std::memory_order_acquire)) return known;

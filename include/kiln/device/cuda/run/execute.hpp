@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <kiln/core/version.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/memory/memory.hpp>
 #include <kiln/device/cuda/memory/memory_copy.hpp>
 #include <kiln/device/cuda/plan/schedule.hpp>
@@ -115,7 +116,7 @@ class launch_table {
  private:
   /// Programs that meet ever new shapes plan anew each time, and must not collect plans without end.
   static constexpr std::size_t most = 64;
-  mutable std::mutex mutex_;
+  mutable detail::device_lock mutex_;
   std::vector<std::shared_ptr<const detail::ready_task>> entries_;
   std::size_t next_ = 0;
 };

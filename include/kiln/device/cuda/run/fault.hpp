@@ -10,6 +10,7 @@
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/memory/memory_pinned.hpp>
 
 namespace kiln::cuda {
@@ -17,7 +18,7 @@ namespace kiln::cuda {
 namespace detail {
 
 struct fault_words {
-  std::mutex mutex;
+  device_lock mutex;
   // Pinned, so that kernels reach it at the address that the host uses.
   std::vector<std::atomic<std::uint32_t*>> word;
   fault_words() : word(static_cast<std::size_t>(cuda_device_count())) {}

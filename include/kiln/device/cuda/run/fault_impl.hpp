@@ -7,6 +7,7 @@
 namespace kiln::cuda {
 
 KILN_INLINE std::uint32_t* fault_word(Cuda device) {
+  check_device(device);
   auto& all = detail::fault_words::instance();
   auto& mine = all.word[static_cast<std::size_t>(device.index)];
   if (std::uint32_t* known = mine.load(std::memory_order_acquire)) return known;
@@ -21,6 +22,7 @@ KILN_INLINE std::uint32_t* fault_word(Cuda device) {
 }
 
 KILN_INLINE void check_fault(Cuda device) {
+  check_device(device);
   std::uint32_t* const word =
       detail::fault_words::instance().word[static_cast<std::size_t>(device.index)].load(std::memory_order_acquire);
   if (!word) return;

@@ -9,6 +9,7 @@
 #include <kiln/core/philox.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
 #include <kiln/device/cuda/driver/event.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/driver/stream.hpp>
 #include <kiln/device/cuda/memory/memory.hpp>
 #include <kiln/device/cuda/run/draw_offset.hpp>
@@ -37,7 +38,8 @@ class graph {
     return *this;
   }
   ~graph() {
-    if (ready_ != nullptr) driver().graph_exec_destroy(ready_);  // the driver lets a replay under way end first
+    // The driver lets a replay under way end first.
+    if (ready_ != nullptr && !detail::lost_by_fork()) driver().graph_exec_destroy(ready_);
   }
 
   /// Queues all of the work once more, in a stream's order. Does not wait. Random numbers are the default generator's
@@ -101,6 +103,7 @@ class capture_scope {
   ~capture_scope() {
     if (!capturing) return;
     capturing = false;
+    if (lost_by_fork()) return;
     graph_handle unused = nullptr;
     if (driver().stream_end_capture(where_.handle(), &unused) == driver_result::success && unused != nullptr)
       driver().graph_destroy(unused);

@@ -15,6 +15,7 @@
 #include <kiln/device/cuda/compile/bundle.hpp>
 #include <kiln/device/cuda/compile/compile.hpp>
 #include <kiln/device/cuda/driver/driver_module.hpp>
+#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/plan/launch.hpp>
 #include <kiln/device/cuda/print/print_kernel.hpp>
 
@@ -64,7 +65,7 @@ class kernel_table {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable device_lock mutex_;
   std::map<std::pair<std::string, int>, std::shared_ptr<const loaded_kernel>> kernels_;
   std::map<std::pair<kernel_image, int>, loaded_module> modules_;
 };
