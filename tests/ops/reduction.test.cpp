@@ -189,7 +189,7 @@ TEST_CASE("max, min: over an expression of half type, the gradient goes to what 
 }
 
 TEST_CASE("prod: where the product over- or underflows, the gradient is right; with an infinity or a nan, PyTorch's") {
-  const float inf = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
+  const float infinite = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
   auto g = [](std::vector<float> at) { return gradients_of<float>([](auto x) { return prod(x); }, tensor_of(at)); };
   auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
     REQUIRE(a.size() == b.size());
@@ -197,12 +197,12 @@ TEST_CASE("prod: where the product over- or underflows, the gradient is right; w
       CHECK_MESSAGE((a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] / b[i] - 1) < 2e-7f), i,
                     ": ", a[i], " is not ", b[i]);
   };
-  same(g({1e30f, 1e30f, 2}), {2e30f, 2e30f, inf});    // PyTorch: inf, inf, inf
+  same(g({1e30f, 1e30f, 2}), {2e30f, 2e30f, infinite});    // PyTorch: inf, inf, inf
   same(g({1e-30f, 1e-30f, 2}), {2e-30f, 2e-30f, 0});  // PyTorch: 0, 0, 0
   same(g({none, 1, 2}), {none, none, none});
-  same(g({inf, 2}), {none, inf});
-  same(g({0, 1e30f, 1e30f}), {inf, 0, 0});
-  same(g({0, inf, 2}), {inf, 0, none});
+  same(g({infinite, 2}), {none, infinite});
+  same(g({0, 1e30f, 1e30f}), {infinite, 0, 0});
+  same(g({0, infinite, 2}), {infinite, 0, none});
   same(g({0, none, 2}), {none, 0, none});
   same(g({0, 3, 2}), {6, 0, 0});
   same(g({0, 0, 2}), {0, 0, 0});

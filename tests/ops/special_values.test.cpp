@@ -3,7 +3,9 @@
 // nans, against closed forms in long double. Where the two disagree by more than a few roundings, or one is a nan and
 // the other is not, an op loses what it could have kept. All of it is interpreted, so that the sweep compiles fast;
 // that compiled kernels give the same bits is tests/device/cpu/interpreter.test.cpp's to say.
+#ifndef KILN_INTERPRET
 #define KILN_INTERPRET
+#endif
 
 #include "battery.hpp"
 

@@ -125,3 +125,26 @@ TEST_CASE("cuda products: a bias is added by the product itself, whatever else i
   const Tensor<float> gradient = bias.grad().to<Cpu>();
   CHECK(std::vector<float>(gradient.span().begin(), gradient.span().end()) == std::vector<float>{6, 6, 6, 6});
 }
+
+TEST_CASE("cuda products: what arrives for a product that stands several times in an expression is added up") {
+  emulate::stand_in();
+  auto a = small<float>({6, 9}, 1), b = small<float>({9, 4}, 2);
+  a.requires_grad();
+  b.requires_grad();
+  const auto z = matmul(a, b);
+  sum(z + z * z).backward();
+  // The gradient of each element of z is 1 + 2 z; all numbers are small integers.
+  const Tensor<float> x = a.to<Cpu>(), y = b.to<Cpu>(), got = a.grad().to<Cpu>();
+  int wrong = 0;
+  for (std::int64_t i = 0; i < 6; ++i)
+    for (std::int64_t j = 0; j < 9; ++j) {
+      double want = 0;
+      for (std::int64_t k = 0; k < 4; ++k) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < 9; ++l) sum += at(x, {i, l}) * at(y, {l, k});
+        want += (1 + 2 * sum) * at(y, {j, k});
+      }
+      wrong += at(got, {i, j}) != want;
+    }
+  CHECK(wrong == 0);
+}
