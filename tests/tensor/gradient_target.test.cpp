@@ -20,10 +20,10 @@ TEST_CASE("gradient target: made at first, added to after, zeroed only for what 
   CHECK(first.add);
   CHECK((at[0] == 0 && at[2] == 0 && zeroed.data == at));
   at[1] = 5;
-  const std::uint32_t version = record->gradient->memory->version;
+  const std::uint32_t before = record->gradient->memory->version;
   detail::gradient_target again(*record, device, *near->memory);
   CHECK(again.add);
-  CHECK(record->gradient->memory->version == version + 1);
+  CHECK(record->gradient->memory->version == before + 1);
   again.added(device);
   CHECK(at[1] == 5);
 }
