@@ -20,7 +20,8 @@ rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", 
          "device/cpu": ["processor", "simd", "memory", "threads", "elements", "kernel", "maps", "rows", "interpreter",
                         "products", "images"]}
 rank = {folder: place for place, group in enumerate(order) for folder in group}
-eigen_exchange = ("kiln/eigen.hpp", "kiln/k/decompositions_impl.hpp", "kiln/tensor/eigen.hpp", "kiln/tensor/eigen_cpu.hpp", "kiln/device/eigen/")  # optional
+eigen_exchange = ("kiln/eigen.hpp", "kiln/tensor/eigen.hpp", "kiln/k/decompositions_impl.hpp", "kiln/tensor/eigen_cpu.hpp",
+                  "kiln/device/eigen/")  # optional
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
 optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", *eigen_exchange, "kiln/nn.hpp",
@@ -71,7 +72,7 @@ def breaches_of_line(header, quote, path, known):
     """What is wrong with one include, in words."""
     here, there = folder_of(header), folder_of(path)
     if re.match(r"(Eigen|unsupported/Eigen)/", path) and not header.startswith(eigen_exchange):
-        yield f"includes <{path}>: only device/eigen and {eigen_exchange[1]} know Eigen"
+        yield f"includes <{path}>: only device/eigen, {eigen_exchange[1]} and {eigen_exchange[2]} know Eigen"
     if quote == '"':
         yield f'includes "{path}": write <kiln/...>, so that it means the same from everywhere'
     if not path.startswith("kiln/"):

@@ -15,8 +15,8 @@ TEST_CASE("all 429 names that users know are there, each once, and 13 more") {
   for (const k::function_row& row : k::functions) CHECK(names.insert(row.name).second);
   CHECK(std::ranges::count_if(k::functions, [](const auto& row) { return row.tier > 0; }) == 429);
   CHECK(std::ranges::count_if(k::functions, [](const auto& row) { return row.tier == 0; }) == 13);
-  for (const auto* name : {"sub", "gelu", "silu", "mish", "scope", "columns", "fuse", "Save", "Load", "background", "progress",
-                           "wait", "stop"})
+  for (const auto* name : {"sub", "gelu", "silu", "mish", "scope", "columns", "fuse", "Save", "Load", "background",
+                           "progress", "wait", "stop"})
     CHECK(k::functions[*k::find_function(name)].tier == 0);
 }
 
