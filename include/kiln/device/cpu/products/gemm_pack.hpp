@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -79,7 +80,8 @@ void pack_transposed(std::int64_t depth, int valid, const S* from, std::int64_t 
   const int rest = static_cast<int>(depth - whole);
   S rows[std::size_t{Count * lanes}] = {};
   T out[std::size_t{Count * lanes + lanes}];
-  for (int i = 0; i < valid; ++i) copy_fewer<lanes>(rows + i * lanes, from + i * across + whole, rest);
+  // (`valid` is at most Count, which g++ -O3 does not see, and warns.)
+  for (int i = 0; i < std::min(valid, Count); ++i) copy_fewer<lanes>(rows + i * lanes, from + i * across + whole, rest);
   squares(rows, lanes, out);
   std::memcpy(to + whole * Count, out, static_cast<std::size_t>(rest) * Count * sizeof(T));
 }
