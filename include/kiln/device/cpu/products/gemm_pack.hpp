@@ -3,9 +3,9 @@
 // converted to the type that the product computes in and padded with zeros.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
