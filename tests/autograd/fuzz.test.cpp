@@ -67,8 +67,8 @@ struct drawn_program {
     all.push_back({std::move(x), std::move(plain), writable});
   }
 
-  void leaf() {
-    const std::size_t rows = 2 + d.below(2), columns = 2 + d.below(2);
+  // A tensor of drawn elements, and the words for PyTorch's; with a history if `learned`, else to be written into.
+  void drawn(std::size_t rows, std::size_t columns, bool learned) {
     plain_tensor p(rows, columns);
     Doubles x = zeros<double>({rows, columns});
     std::string list;
@@ -78,27 +78,19 @@ struct drawn_program {
       x.data()[i] = value;
       list += message(i ? ", " : "", value);
     }
-    x.requires_grad();
+    if (learned) x.requires_grad();
     text << "v" << all.size() << " = torch.tensor([" << list << "], dtype=torch.float64).reshape(" << rows << ", "
-         << columns << ").requires_grad_()\n";
-    all.push_back({x, p, false});
+         << columns << ")" << (learned ? ".requires_grad_()" : "") << "\n";
+    all.push_back({x, p, !learned});
+  }
+
+  void leaf() {
+    const std::size_t rows = 2 + d.below(2), columns = 2 + d.below(2);
+    drawn(rows, columns, true);
   }
 
   // A tensor without a history, until something writes one into it.
-  void constant(const variable& like) {
-    plain_tensor p(like.plain.rows, like.plain.columns);
-    Doubles x = zeros<double>(like.x.sizes());
-    std::string list;
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      const double value = d.real();
-      p.at(i) = {value, 0, 0, 0};
-      x.data()[i] = value;
-      list += message(i ? ", " : "", value);
-    }
-    text << "v" << all.size() << " = torch.tensor([" << list << "], dtype=torch.float64).reshape(" << p.rows << ", "
-         << p.columns << ")\n";
-    all.push_back({x, p, true});
-  }
+  void constant(const variable& like) { drawn(like.plain.rows, like.plain.columns, false); }
 
   // Several results: two tensors without a history, or views of them, overwritten at once, each from the old values of
   // both and of whatever else is there.
