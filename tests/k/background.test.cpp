@@ -24,6 +24,14 @@ owned call(std::string_view name, const owned& x) {
   k_host::clear_error();
   return owned(k::library().call(*k::find_function(name), x.get()));
 }
+const owned* to_stop = nullptr;
+int stops = 0;
+k::object stop_it(k::object, k::object) {
+  ++stops;
+  const owned ended = call("stop", *to_stop);  // the first of these calls to come back has forgotten the run
+  k_host::clear_error();
+  return k::make_null();
+}
 owned model_with_data() {
   const owned m = call("module", list(list(symbol("linear"), number(1), number(1))));
   owned o = call("opt", list(symbol("sgd"), copy(m), number(0.01)));
@@ -84,5 +92,19 @@ TEST_CASE("calls from another thread are refused while one trains") {
   }).join();
   CHECK(said == "version: called from a second thread: kiln's functions are for q's main thread");
   CHECK(call("stop", m).get());
+  k::handles().clear();
+}
+
+TEST_CASE("the function for progress may end the training that it is told of") {
+  const no_leak watch;
+  const owned m = model_with_data();
+  const owned f(k::dl(reinterpret_cast<void*>(&stop_it), 2));
+  to_stop = &m;
+  stops = 0;
+  REQUIRE(call("background", list(copy(m), number(3), copy(f))).get());
+  CHECK(call("wait", m).get());
+  CHECK(stops == 3);
+  CHECK(!call("progress", m).get());
+  k_host::clear_error();
   k::handles().clear();
 }

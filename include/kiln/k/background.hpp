@@ -136,9 +136,10 @@ class trainer {
 /// All runs of models that are there or train, by descriptor. What is left when the process ends is stopped.
 struct all_trainers {
   std::map<int, std::shared_ptr<trainer>> by_event;
-  trainer* of(const model_body& model) const {
+  /// Shared, since q's function, called meanwhile, may end the run.
+  std::shared_ptr<trainer> of(const model_body& model) const {
     for (const auto& [event, each] : by_event)
-      if (each->model() == &model) return each.get();
+      if (each->model() == &model) return each;
     return nullptr;
   }
 };
@@ -172,7 +173,7 @@ inline object on_event(int event) {
 
 /// Forgets the run of a model, which has ended or is ended now.
 inline void forget(const model_body& model) {
-  if (trainer* run = trainers().of(model)) {
+  if (const auto run = trainers().of(model)) {
     run->stop();
     run->finish();
     run->forget_event();
@@ -189,7 +190,7 @@ inline object start(std::string_view name, object x) {
   if (given.size() == 3 && !modules::is_function(given[2])) given.refuse(2, "a function");
   if (body->train.rows() == 0) throw value_error("the model has no training data; give it with train(m;x;y)");
   if (!body->train.target.defined()) throw value_error("the model has no targets; give them with train(m;x;y)");
-  if (trainer* run = trainers().of(*body); run && !run->done())
+  if (const auto run = trainers().of(*body); run && !run->done())
     throw value_error("the model is being trained already; stop or wait for it first");
   forget(*body);
   auto run = std::make_shared<trainer>(body, epochs, given.size() == 3 ? owned::share(given[2]) : owned());
@@ -206,32 +207,31 @@ inline object start(std::string_view name, object x) {
   return make_null();
 }
 
-inline trainer& run_of(const arguments& given) {
-  trainer* run = trainers().of(*models::model_at(given).body);
+inline std::shared_ptr<trainer> run_of(const arguments& given) {
+  auto run = trainers().of(*models::model_at(given).body);
   if (!run) throw value_error("the model was not trained by background");
-  return *run;
+  return run;
 }
 
 /// The losses of the epochs so far, and whether it goes on.
 inline object progress(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
-  const trainer& run = run_of(given);
+  const std::shared_ptr<trainer> run = run_of(given);
   const std::vector<std::string> names{"running", "losses"};
-  return make_dictionary(names, knk(2, kb(run.done() ? 0 : 1), make_floats(run.losses())));
+  return make_dictionary(names, knk(2, kb(run->done() ? 0 : 1), make_floats(run->losses())));
 }
 
 /// Waits for the end, or asks for it and waits: the losses of all epochs.
 inline object wait(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
-  trainer& run = run_of(given);
+  const std::shared_ptr<trainer> run = run_of(given);
   const std::shared_ptr<model_body> body = models::model_at(given).body;
-  if (name == "stop") run.stop();
-  run.finish();
-  run.deliver();
-  trainer* still = trainers().of(*body);  // q's function may have ended it
-  if (!still) return make_floats({});
-  const std::vector<double> losses = still->losses();
-  const std::string problem = still->problem();
+  if (name == "stop") run->stop();
+  run->finish();
+  run->deliver();
+  if (trainers().of(*body) != run) return make_floats({});  // q's function has ended it
+  const std::vector<double> losses = run->losses();
+  const std::string problem = run->problem();
   forget(*body);
   if (!problem.empty()) throw value_error(message("the training ended after ", losses.size(), " epochs: ", problem));
   return make_floats(losses);
