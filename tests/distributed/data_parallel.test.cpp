@@ -96,7 +96,7 @@ TEST_CASE("least squares on many processes follow the steps of plain loops in do
 }
 
 TEST_CASE("buffers begin as those of rank 0, and become them again when asked to") {
-  nn::BatchNorm1d<float> norm(4);
+  nn::BatchNorm1d<float> norm{4};
   const float mine = static_cast<float>(distributed::rank());
   for (auto& b : nn::buffers(norm)) b.fill_(mine + 1);
   distributed::DistributedDataParallel parallel(norm);
@@ -111,7 +111,7 @@ TEST_CASE("models that differ are refused on every rank, and the difference is n
   if (last == 0) return;
   const bool other = distributed::rank() == last;
   small_net net;
-  if (other) net.fc2 = nn::Linear<float>(20, 6);
+  if (other) net.fc2 = nn::Linear<float>{20, 6};
   CHECK_THROWS_WITH_AS(distributed::DistributedDataParallel(net, {}),
                        doctest::Contains((other ? "parameter 2 of rank " : "are not those of rank 0 (4, here 4)")),
                        value_error);
@@ -119,7 +119,7 @@ TEST_CASE("models that differ are refused on every rank, and the difference is n
   if (other) some.pop_back();
   CHECK_THROWS_WITH_AS((distributed::DistributedDataParallel<float, Cpu>(some, {}, {}, distributed::world())),
                        doctest::Contains("the same model"), value_error);
-  nn::BatchNorm1d<float> norm(other ? 5 : 4, {.affine = false});
+  nn::BatchNorm1d<float> norm{other ? 5 : 4, {.affine = false}};
   CHECK_THROWS_WITH_AS((distributed::DistributedDataParallel<float, Cpu>(
                            {ones<float>({1})}, {norm.running_mean->state()}, {}, distributed::world())),
                        doctest::Contains("buffer"), value_error);

@@ -98,7 +98,7 @@ TEST_CASE("NCCL tells its version and its words, or where it was looked for") {
 
 TEST_CASE("a group of GPUs needs one") {
   if (cuda_available()) return;
-  CHECK_THROWS_AS(distributed::nccl_group(distributed::world()), device_error);
+  CHECK_THROWS_AS(distributed::nccl_group{distributed::world()}, device_error);
 }
 
 TEST_CASE("types and reductions have NCCL's numbers") {

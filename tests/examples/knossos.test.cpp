@@ -33,5 +33,5 @@ TEST_CASE("knossos: the network learns drawn digits") {
   knossos::network net;
   const pynorch::digit_tensors test(data.test);
   CHECK(knossos::accuracy(net, test) < 0.3);
-  CHECK(knossos::learn(net, pynorch::digit_tensors(data.train), test, 4).back().accuracy >= 0.85);
+  CHECK(knossos::learn(net, pynorch::digit_tensors(data.train), test, 6).back().accuracy >= 0.85);
 }
