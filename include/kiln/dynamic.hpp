@@ -11,6 +11,7 @@
 #include <kiln/dynamic/lent.hpp>        // lent
 #include <kiln/dynamic/losses.hpp>      // make_loss
 #include <kiln/dynamic/modules.hpp>     // make_module, sequential
+#include <kiln/dynamic/operators.hpp>   // + - * /
 #include <kiln/dynamic/optimizers.hpp>  // make_optimizer
 #include <kiln/dynamic/products.hpp>    // matmul, linear
 #include <kiln/dynamic/shape.hpp>       // reshape, transpose, cat

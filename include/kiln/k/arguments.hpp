@@ -89,6 +89,12 @@ struct output {
   held_tensor* target = nullptr;
 };
 
+/// A long, a float, or a boolean as 0 or 1.
+inline std::optional<double> read_value(object x) {
+  if (const auto flag = read_flag(x)) return *flag ? 1.0 : 0.0;
+  return read_number(x);
+}
+
 /// The arguments of a call.
 class arguments {
  public:
@@ -213,6 +219,11 @@ class arguments {
   double number_at(std::size_t i) const {
     if (const auto found = read_number((*this)[i])) return *found;
     refuse(i, "a long or float");
+  }
+  /// A long, a float, or a boolean as 0 or 1.
+  double value_at(std::size_t i) const {
+    if (const auto found = read_value((*this)[i])) return *found;
+    refuse(i, "a long, float or boolean");
   }
 
  private:

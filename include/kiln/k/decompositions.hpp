@@ -4,9 +4,16 @@
 #pragma once
 
 #include <kiln/core/version.hpp>
+#include <kiln/dynamic/tensor.hpp>
 #include <kiln/k/registry.hpp>
 
 namespace kiln::k {
+
+namespace decompositions {
+/// The singular values of the matrices in the last two axes, the largest first, without history. Throws shape_error for
+/// fewer axes, graph_error where a gradient is wanted, value_error where Eigen was not there when this was compiled.
+dynamic::tensor singular_values(const dynamic::tensor& x);
+}  // namespace decompositions
 
 void offer_decompositions(registry& r);
 

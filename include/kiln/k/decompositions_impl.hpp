@@ -160,10 +160,18 @@ inline tensor solved(const tensor& a, const tensor& b) {
       {plain});
 }
 
+KILN_INLINE tensor singular_values(const tensor& x) {
+  no_gradient("singular values", x);
+  const matrices of = matrices_of(x, true);
+  return joined(each(of, [](const matrix& m) -> matrix { return Eigen::JacobiSVD<matrix>(m, 0u).singularValues(); }),
+                of, shown::vectors);
+}
+
 inline object plain(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
   const operand a = given.operand_at(0);
   if (name == "inverse") return respond(inverse(a.value), a.handle);
+  if (name == "svdvals") return respond(singular_values(a.value), a.handle);
   if (name == "det" || name == "logdet") return respond(determinant(a.value, name == "logdet"), a.handle);
   no_gradient(name, a.value);
   const bool square = name == "slogdet" || name == "eigh" || name == "eigvalsh";
@@ -231,7 +239,7 @@ inline object plain(std::string_view name, object x) {
     if (name == "lu") return respond({joined(factors, of), joined(pivots, of, shown::vectors, dtype::int32)}, a.handle);
     return respond({joined(p, of), joined(l, of), joined(u, of)}, a.handle);
   }
-  // svd, svdvals, nnorm, mrank, pinverse
+  // svd, nnorm, mrank, pinverse
   std::vector<matrix> u, s, v, other;
   for (const matrix& m : of.all) {
     const bool vectors = name == "svd" || name == "pinverse";
@@ -253,7 +261,6 @@ inline object plain(std::string_view name, object x) {
       other.emplace_back(svd.matrixV() * turned_values.asDiagonal() * svd.matrixU().transpose());
     }
   }
-  if (name == "svdvals") return respond(joined(s, of, shown::vectors), a.handle);
   if (name == "nnorm") return respond(joined(other, of, shown::numbers), a.handle);
   if (name == "mrank") return respond(joined(other, of, shown::numbers, dtype::int64), a.handle);
   if (name == "pinverse") return respond(joined(other, of), a.handle);
@@ -377,6 +384,9 @@ KILN_INLINE void offer_decompositions(registry& r) {
 #else
 
 namespace kiln::k {
+KILN_INLINE tensor decompositions::singular_values(const tensor&) {
+  throw value_error("singular values need Eigen: install it, and compile the library again");
+}
 KILN_INLINE void offer_decompositions(registry&) {}
 }  // namespace kiln::k
 

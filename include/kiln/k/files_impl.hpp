@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <kiln/dynamic/shape.hpp>
 #include <kiln/io/npy.hpp>
 #include <kiln/k/files.hpp>
 #include <kiln/k/held_model.hpp>
+#include <kiln/k/png.hpp>
 #if __has_include(<nlohmann/json.hpp>)
 #include <kiln/io/safetensors.hpp>
 #endif
@@ -24,15 +27,18 @@ struct place {
   std::filesystem::path path;
   bool npy = false;
 };
-inline place place_of(object x) {
+inline std::filesystem::path path_of(object x) {
   const auto text = read_text(x);
   if (!text || text->empty()) throw value_error(message("a file is a symbol or text, given ", describe(x)));
-  place found{std::filesystem::path(text->starts_with(":") ? text->substr(1) : *text), false};
+  return text->starts_with(":") ? text->substr(1) : *text;
+}
+inline place place_of(object x) {
+  place found{path_of(x), false};
   const std::string ending = found.path.extension().string();
   found.npy = ending == ".npy";
   if (!found.npy && ending != ".safetensors")
     throw value_error(
-        message("the file ", *text, " ends neither in .npy nor in .safetensors: name it so that it does"));
+        message("the file ", *read_text(x), " ends neither in .npy nor in .safetensors: name it so that it does"));
   return found;
 }
 
@@ -200,6 +206,26 @@ inline object load(std::string_view name, object x) {
   return make_null();
 }
 
+/// (file;image): an image of channels, rows, columns (or rows, columns) with elements from 0 to 255 as a PNG file.
+inline object png(std::string_view name, object x) {
+  const arguments given(name, x, 2, 2);
+  const std::filesystem::path path = path_of(given[0]);
+  tensor image = given.operand_at(1).value.detach();
+  if (image.dim() == 2) image = dynamic::unsqueeze(image, 0);
+  if (image.dim() != 3 || image.numel() == 0 || image.size(0) > 4)
+    throw shape_error(message("expects an image of 1 to 4 channels, rows and columns, given sizes ", image.sizes()));
+  if (image.size(1) > (1 << 20) || image.size(2) > (1 << 20) || image.numel() > (std::int64_t{1} << 30))
+    throw shape_error(message("an image of sizes ", image.sizes(), " is too large for a file of this kind"));
+  const tensor values = dynamic::permute(image, {1, 2, 0}).to(dtype::float64);
+  const double least = dynamic::reduce("min", values).item(), most = dynamic::reduce("max", values).item();
+  if (!(least >= 0 && most < 256))
+    throw value_error(message("elements from ", least, " to ", most, ": a picture's are from 0 to 255"));
+  const tensor bytes = values.to(dtype::uint8).contiguous();
+  write_png(path, static_cast<std::uint32_t>(image.size(1)), static_cast<std::uint32_t>(image.size(2)),
+            static_cast<std::size_t>(image.size(0)), static_cast<const unsigned char*>(bytes.data()));
+  return r1(given[0]);
+}
+
 }  // namespace kiln::k::files
 
 namespace kiln::k {
@@ -207,6 +233,7 @@ namespace kiln::k {
 KILN_INLINE void offer_files(registry& r) {
   r.offer("Save", files::save);
   r.offer("Load", files::load);
+  r.offer("png", files::png);
 }
 
 }  // namespace kiln::k

@@ -247,6 +247,7 @@ class held_module : public held,
     modules::write(*body, "", out);
     return out;
   }
+  std::string type() const override { return body->type; }
   object definition(bool all_options) const override { return modules::describe_module(*body, all_options); }
   tensor_list parameters() const override { return body->parameters(); }
   void move_to(const tensor_options& options) override {

@@ -115,6 +115,7 @@ class held_optimizer : public held, public defined_object, public parameter_owne
   std::vector<tensor> usual_inputs(bool) const override { return {}; }
 
   /// Name, options of the groups, parameters; with the state's tensors where all is asked for.
+  std::string type() const override { return body->type; }
   object definition(bool all) const override {
     longs group_of, numbers;
     std::vector<std::string> names, kinds;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <span>
 #include <string>
 #include <string_view>
@@ -191,6 +193,38 @@ inline object frac(std::string_view name, object x) {
   return respond(dynamic::call("sub", {found.values[0], dynamic::call("trunc", found.values)}), found.handle, out);
 }
 
+/// 0, pi where x is below 0.
+inline object angle(std::string_view name, object x) {
+  arguments given(name, x, 1, 2, output_trailing);
+  const output out = given.take_output();
+  given.none_left(1);
+  operands found = read_operands(given, 0, 1);
+  if (!is_floating(found.values[0].type())) found.values[0] = found.values[0].to(dtype::float32);
+  const tensor& value = found.values[0];
+  const tensor turned = dynamic::call("where", {dynamic::call("lt", {value, dynamic::scalar(0)}),
+                                                dynamic::scalar(std::numbers::pi), dynamic::scalar(0.0)});
+  return respond(dynamic::call("where", {dynamic::call("isnan", {value}), value, turned.to(value.type())}),
+                 found.handle, out);
+}
+
+/// (x;p): p (p - 1) / 4 log pi + the sum of lgamma(x - j / 2) over j from 0 to p - 1 (Muirhead, Aspects of Multivariate
+/// Statistical Theory, 2.1.12).
+inline object mvlgamma(std::string_view name, object x) {
+  arguments given(name, x, 2, 3);
+  const output out = given.take_output();
+  given.none_left(2);
+  operands found = read_operands(given, 0, 1);
+  const std::int64_t p = given.long_at(1);
+  if (p < 1 || p > 10000) throw value_error(message("a number of dimensions of ", p));
+  if (!is_floating(found.values[0].type())) found.values[0] = found.values[0].to(dtype::float32);
+  tensor sum = dynamic::scalar(static_cast<double>(p * (p - 1)) / 4 * std::log(std::numbers::pi));
+  for (std::int64_t j = 0; j < p; ++j) {
+    const tensor at = dynamic::call("sub", {found.values[0], dynamic::scalar(static_cast<double>(j) / 2)});
+    sum = dynamic::call("add", {dynamic::call("lgamma", {at}), sum});
+  }
+  return respond(std::move(sum), found.handle, out);
+}
+
 /// add and sub: x + multiplier * y.
 inline object sum(std::string_view name, object x) {
   arguments given(name, x, 2, 4);
@@ -308,6 +342,8 @@ inline void offer_math(registry& r) {
   for (const math::op_row& row : math::binary_rows) r.offer(row.name, math::binary);
   for (const math::parametric_row& row : math::parametric_rows) r.offer(row.name, math::parametric);
   r.offer("frac", math::frac);
+  r.offer("angle", math::angle);
+  r.offer("mvlgamma", math::mvlgamma);
   r.offer("add", math::sum);
   r.offer("sub", math::sum);
   r.offer("clamp", math::clamp);

@@ -29,6 +29,8 @@ struct printed_object {
 struct defined_object {
   /// A value of q from which the object can be made again, its tensors included where `state` is asked for.
   virtual object definition(bool all_options) const = 0;
+  /// What kind of module, loss or optimizer it is; empty where there are no kinds.
+  virtual std::string type() const { return {}; }
 
  protected:
   ~defined_object() = default;
@@ -286,8 +288,23 @@ inline object ptr(std::string_view, object x) {
   return kj(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(allocated(x).identity())));
 }
 
+/// The identity of a tensor's memory: equal for views of one tensor.
+inline object storage_ptr(std::string_view, object x) {
+  const auto* t = find_held_as<held_tensor>(x);
+  if (!t || !t->value.defined()) throw value_error(message("expected a tensor, given ", describe(x)));
+  return kj(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(t->value.state()->memory.get())));
+}
+
 inline object ref(std::string_view, object x) {
   return kj(allocated(x).uses());
+}
+
+inline object type_of(std::string_view, object x) {
+  held& what = allocated(x);
+  const auto* defined = dynamic_cast<defined_object*>(&what);
+  const std::string type = defined ? defined->type() : std::string();
+  if (type.empty()) throw value_error(message("not implemented for ", name(what.kind())));
+  return make_symbol(type);
 }
 
 inline object str(std::string_view, object x) {
@@ -332,6 +349,8 @@ inline void offer_objects(registry& r) {
   r.offer("obj", objects::obj);
   r.offer("mapped", objects::mapped);
   r.offer("class", objects::class_of);
+  r.offer("objtype", objects::type_of);
+  r.offer("sptr", objects::storage_ptr);
   r.offer("ptr", objects::ptr);
   r.offer("ref", objects::ref);
   r.offer("str", objects::str);

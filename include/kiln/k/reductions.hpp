@@ -58,8 +58,7 @@ inline std::string_view op_of(std::string_view name) {
                                                             {"amin", "min"},
                                                             {"All", "all"},
                                                             {"Any", "any"},
-                                                            {"logsumexp", "logsumexp"},
-                                                            {"fnorm", "norm"}});
+                                                            {"logsumexp", "logsumexp"}});
   return math::op_of(rows, name);
 }
 
@@ -149,6 +148,14 @@ inline object extreme(std::string_view name, object x) {
                  asked.handle);
 }
 
+/// aminmax: the smallest and the largest.
+inline object both_extremes(std::string_view name, object x) {
+  const request asked = read(name, x, 1);
+  const bool keep = asked.flag(0, false);
+  return respond({dynamic::reduce("min", asked.x, asked.axes, keep), dynamic::reduce("max", asked.x, asked.axes, keep)},
+                 asked.handle);
+}
+
 }  // namespace kiln::k::reductions
 
 namespace kiln::k {
@@ -166,6 +173,7 @@ inline void offer_reductions(registry& r) {
   r.offer("argmin", reductions::arg);
   r.offer("Max", reductions::extreme);
   r.offer("Min", reductions::extreme);
+  r.offer("aminmax", reductions::both_extremes);
 }
 
 }  // namespace kiln::k

@@ -194,6 +194,50 @@ inline object flip(std::string_view name, object x) {
   return respond(dynamic::flip(found.value, given.longs_at(1)), found.handle);
 }
 
+/// Elements moved along dimensions by so many places, the last ones to the front.
+inline tensor rolled(tensor t, const longs& places, const longs& axes) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = normalize_axis(axes[i], t.dim(), "roll"), n = t.size(axis);
+    const std::int64_t by = n ? (places[i] % n + n) % n : 0;
+    if (by == 0) continue;
+    const std::vector<tensor> parts{dynamic::narrow(t, axis, n - by, by), dynamic::narrow(t, axis, 0, n - by)};
+    t = dynamic::cat(parts, axis);
+  }
+  return t;
+}
+
+/// (x;places[;dims]); without dimensions in the order of all elements.
+inline object roll(std::string_view name, object x) {
+  const arguments given(name, x, 2, 3);
+  const operand found = given.operand_at(0);
+  const longs places = given.longs_at(1);
+  if (given.size() == 2) {
+    if (places.size() != 1) throw value_error(message(places.size(), " numbers of places need as many dimensions"));
+    const tensor line = dynamic::reshape(found.value, longs{found.value.numel()});
+    return respond(dynamic::reshape(rolled(line, places, {0}), found.value.sizes()), found.handle);
+  }
+  const longs axes = given.longs_at(2);
+  if (axes.size() != places.size())
+    throw value_error(message(places.size(), " numbers of places for ", axes.size(), " dimensions"));
+  return respond(rolled(found.value, places, axes), found.handle);
+}
+
+/// fftshift and ifftshift (x[;dims]): frequency 0 in the middle, and back at the start.
+inline object shift(std::string_view name, object x) {
+  const arguments given(name, x, 1, 2, longs_trailing);
+  const operand found = given.operand_at(0);
+  longs axes, places;
+  if (given.size() == 2)
+    axes = given.longs_at(1);
+  else
+    for (int i = 0; i < found.value.dim(); ++i) axes.push_back(i);
+  for (std::int64_t axis : axes) {
+    const std::int64_t n = found.value.size(axis);
+    places.push_back(name == "fftshift" ? n / 2 : n - n / 2);
+  }
+  return respond(rolled(found.value, places, axes), found.handle);
+}
+
 inline object onehot(std::string_view name, object x) {
   const arguments given(name, x, 1, 2, long_trailing);
   const operand found = given.operand_at(0);
@@ -228,6 +272,9 @@ inline void offer_shape(registry& r) {
   r.offer("makegrid", shape::makegrid);
   r.offer("amend", shape::amend);
   r.offer("Flip", shape::flip);
+  r.offer("roll", shape::roll);
+  r.offer("fftshift", shape::shift);
+  r.offer("ifftshift", shape::shift);
   r.offer("onehot", shape::onehot);
   r.offer("flatten", shape::flatten);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Functions that order elements: sort, the largest few, medians, distinct values, running sums. The order is found on
-// the values in memory; what is taken by it keeps its history.
+// Functions that order elements: sort, the largest few, medians, the most frequent, distinct values. The order is found
+// on the values in memory; what is taken by it keeps its history.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -88,23 +88,90 @@ inline object topk(std::string_view name, object x) {
   return respond({dynamic::gather(found.value, axis, places), places}, found.handle);
 }
 
-/// median and kthvalue: (values;indices) along a dimension; the median of all is one value.
+/// (values;indices) along a dimension, at places that `place_of(lines, axis)` finds in lines of elements; without a
+/// dimension of all elements, then only the value.
+template <class Find>
+object picked(const operand& found, std::optional<std::int64_t> wanted, bool keep, bool whole, Find place_of) {
+  const bool flat = whole || found.value.dim() == 0;
+  const tensor source = flat ? dynamic::reshape(found.value, longs{found.value.numel()}) : found.value;
+  const std::int64_t axis = normalize_axis(flat ? 0 : wanted.value_or(-1), source.dim(), "a median");
+  if (source.size(axis) == 0) throw value_error("there is no such element of none");
+  const tensor place = place_of(source, axis).contiguous();
+  tensor value = dynamic::gather(source, axis, place);
+  if (whole) return respond(dynamic::reshape(value, longs{}), found.handle);
+  if (keep) return respond({value, place}, found.handle);
+  return respond({dynamic::squeeze(value, axis), dynamic::squeeze(place, axis)}, found.handle);
+}
+
+/// median and nanmedian: of an even number of elements the lower one. What is not a number is the median of its line,
+/// or is left out.
 inline object median(std::string_view name, object x) {
   arguments given(name, x, 1, 3, long_trailing | flag_trailing);
   const bool keep = given.take_flag().value_or(false);
-  const auto axis_given = given.take_long();
+  const auto axis = given.take_long();
   given.none_left(1);
-  const operand found = given.operand_at(0);
-  const bool whole = !axis_given || found.value.dim() == 0;
-  const tensor source = whole ? dynamic::reshape(found.value, longs{found.value.numel()}) : found.value;
-  const std::int64_t axis = normalize_axis(axis_given.value_or(0), source.dim(), "median");
-  const std::int64_t n = source.size(axis);
-  if (n == 0) throw value_error("there is no median of no elements");
-  const tensor place = dynamic::narrow(order(source, axis, false), axis, (n - 1) / 2, 1).contiguous();
-  tensor value = dynamic::gather(source, axis, place);
-  if (!axis_given) return respond(dynamic::reshape(value, longs{}), found.handle);
-  if (keep) return respond({value, place}, found.handle);
-  return respond({dynamic::squeeze(value, axis), dynamic::squeeze(place, axis)}, found.handle);
+  return picked(given.operand_at(0), axis, keep, !axis, [&](const tensor& lines, std::int64_t along) {
+    const tensor sorted = order(lines, along, false);
+    const std::int64_t n = lines.size(along);
+    if (!is_floating(lines.type())) return dynamic::narrow(sorted, along, (n - 1) / 2, 1);
+    const tensor nans = dynamic::reduce("sum", dynamic::call("isnan", {lines}).to(dtype::int64), longs{along}, true);
+    const tensor rank =
+        name == "median"
+            ? dynamic::call("where", {dynamic::call("gt", {nans, dynamic::scalar(0)}), dynamic::scalar(n - 1),
+                                      dynamic::scalar((n - 1) / 2)})
+            : dynamic::call(
+                  "right_shift",
+                  {dynamic::call("maximum", {dynamic::call("sub", {dynamic::scalar(n - 1), nans}), dynamic::scalar(0)}),
+                   dynamic::scalar(1)});
+    return dynamic::gather(sorted, along, rank.to(dtype::int64).contiguous());
+  });
+}
+
+/// (x;k[;dim][;keepdim]): the k-th smallest.
+inline object kth_value(std::string_view name, object x) {
+  arguments given(name, x, 2, 4);
+  const bool keep = given.take_flag().value_or(false);
+  const auto axis = given.take_long();
+  given.none_left(2);
+  const std::int64_t k = given.long_at(1);
+  return picked(given.operand_at(0), axis, keep, false, [&](const tensor& lines, std::int64_t along) {
+    if (k < 1 || k > lines.size(along)) throw value_error(message("no element ", k, " of ", lines.size(along)));
+    return dynamic::narrow(order(lines, along, false), along, k - 1, 1);
+  });
+}
+
+/// (x[;dim][;keepdim]): the element that is there most often, of several the smallest, and where it is last.
+inline object mode(std::string_view name, object x) {
+  arguments given(name, x, 1, 3, long_trailing | flag_trailing);
+  const bool keep = given.take_flag().value_or(false);
+  const auto axis = given.take_long();
+  given.none_left(1);
+  return picked(given.operand_at(0), axis, keep, false, [](const tensor& source, std::int64_t along) {
+    const int last = source.dim() - 1;
+    const tensor places = dynamic::movedim(order(source, along, false), along, last).contiguous();
+    const tensor sorted = dynamic::gather(dynamic::movedim(source, along, last), last, places).contiguous();
+    const std::int64_t n = sorted.size(last);
+    longs sizes(sorted.sizes().begin(), sorted.sizes().end());
+    sizes.back() = 1;
+    const auto* place = static_cast<const std::int64_t*>(places.data());
+    const tensor found = visit_dtype(sorted.type(), [&]<class T>(std::type_identity<T>) {
+      const T* values = static_cast<const T*>(sorted.data());
+      return written(dtype::int64, dims(sizes), [&](void* memory) {
+        auto* to = static_cast<std::int64_t*>(memory);
+        for (std::int64_t line = 0; line < sorted.numel() / n; ++line) {
+          std::int64_t longest = 0, run = 0, best = 0;
+          for (std::int64_t i = line * n; i < (line + 1) * n; ++i) {
+            run = i > line * n && values[i] == values[i - 1] ? run + 1 : 1;
+            if (run <= longest) continue;
+            longest = run;
+            best = place[i];  // equal elements stand in the order they had
+          }
+          to[line] = best;
+        }
+      });
+    });
+    return dynamic::movedim(found, last, along);
+  });
 }
 
 /// Distinct elements: in order, or of neighbours.
@@ -121,36 +188,6 @@ inline object unique(std::string_view name, object x) {
   return respond(dynamic::index_select(flat, 0, index), found.handle);
 }
 
-/// Running sums along a dimension, without history; those of integers are long and wrap around.
-inline object cumsum(std::string_view name, object x) {
-  arguments given(name, x, 1, 2, long_trailing);
-  const std::int64_t wanted = given.take_long().value_or(0);
-  given.none_left(1);
-  const operand found = given.operand_at(0);
-  const dtype type = found.value.type();
-  const std::int64_t axis = normalize_axis(wanted, found.value.dim(), "cumsum");
-  const bool single = found.value.dim() == 0;  // a line of one
-  const int last = single ? 0 : found.value.dim() - 1;
-  const tensor whole = single ? dynamic::reshape(found.value, longs{1}) : found.value;
-  const tensor lines = dynamic::movedim(whole, axis, last).contiguous();
-  const std::int64_t length = std::max<std::int64_t>(lines.sizes()[last], 1);
-  const dtype sum_type = is_floating(type) ? type : dtype::int64;
-  const tensor source = lines.to(sum_type);
-  const tensor sums = visit_dtype(sum_type, [&]<class T>(std::type_identity<T>) {
-    const T* from = static_cast<const T*>(source.data());
-    return written(sum_type, source.sizes(), [&](void* memory) {
-      T* to = static_cast<T*>(memory);
-      for (std::int64_t i = 0; i < source.numel(); ++i)
-        if constexpr (std::is_integral_v<T>)
-          to[i] = static_cast<T>(static_cast<std::uint64_t>(from[i]) +
-                                 (i % length ? static_cast<std::uint64_t>(to[i - 1]) : 0));
-        else
-          to[i] = i % length ? static_cast<T>(to[i - 1] + from[i]) : from[i];
-    });
-  });
-  return respond(single ? dynamic::reshape(sums, longs{}) : dynamic::movedim(sums, last, axis), found.handle);
-}
-
 }  // namespace kiln::k::sorting
 
 namespace kiln::k {
@@ -159,9 +196,11 @@ inline void offer_sorting(registry& r) {
   for (std::string_view name : {"sort", "argsort", "msort"}) r.offer(name, sorting::sort);
   r.offer("topk", sorting::topk);
   r.offer("median", sorting::median);
+  r.offer("nanmedian", sorting::median);
+  r.offer("kthvalue", sorting::kth_value);
+  r.offer("mode", sorting::mode);
   r.offer("unique", sorting::unique);
   r.offer("uniquec", sorting::unique);
-  r.offer("cumsum", sorting::cumsum);
 }
 
 }  // namespace kiln::k

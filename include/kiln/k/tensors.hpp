@@ -267,6 +267,18 @@ inline object fill(std::string_view name, object x) {
   return make_null();
 }
 
+/// (matrix;value): the elements of the diagonal, in place.
+inline object fill_diagonal(std::string_view name, object x) {
+  const arguments given(name, x, 2, 2);
+  auto* t = find_held_as<held_tensor>(given[0]);
+  if (!t) given.refuse(0, "a tensor's handle");
+  if (t->value.dim() != 2) throw shape_error(message("expects a matrix, given sizes ", t->value.sizes()));
+  const double number = given.value_at(1);
+  settle();
+  dynamic::diagonal(t->value).fill_(number);
+  return make_null();
+}
+
 inline object same(std::string_view name, object x) {
   const arguments given(name, x, 1, 2, symbol_trailing);
   const operand like = given.operand_at(0);
@@ -322,6 +334,7 @@ inline void offer_tensors(registry& r) {
   r.offer("zeros", tensors::constant);
   r.offer("ones", tensors::constant);
   r.offer("fill", tensors::fill);
+  r.offer("filldiagonal", tensors::fill_diagonal);
   r.offer("same", tensors::same);
   r.offer("alias", tensors::alias);
   r.offer("detach", tensors::detach);

@@ -72,4 +72,14 @@ q)Save(`:/tmp/kiln_no_such_folder/a.npy;a)
 kiln_no_such_folder
 q)Save(`:/tmp/kiln_session_a.npy;m)
 'Save: argument 2 is a module, expected a tensor or an array
+q)png(`:/tmp/kiln_session_picture.png;3 2 2#0 255 128 1 2 3 4 5 6 7 8 9)
+`:/tmp/kiln_session_picture.png
+q)png(`:/tmp/kiln_session_picture.png;2 2#0 256 0 1)
+'png: elements from 0 to 256: a picture's are from 0 to 255
+  [0]  png(`:/tmp/kiln_session_picture.png;2 2#0 256 0 1)
+       ^
+q)png(`:/tmp/kiln_session_picture.png;1 2 3)
+'png: expects an image of 1 to 4 channels, rows and columns, given sizes [3]
+  [0]  png(`:/tmp/kiln_session_picture.png;1 2 3)
+       ^
 q)free()

@@ -65,8 +65,16 @@ q)size a
 / fails
 q)reshape(til 6;4 2)
 reshape: 
+q)a:tensor til 6
+q)b:reshape(a;2 3)
+q)sptr[a]~sptr b
+1b
+q)ptr[a]~ptr b
+0b
+q)t:tensor 3 3#0.
+q)filldiagonal(t;2)
+q)tensor t
+2 0 0
+0 2 0
+0 0 2
 q)free()
-q)first makegrid(2 1 1 2#1 2 3 4;1;2;1;9)
-9 9 9 9 9 9 9
-9 1 2 9 3 4 9
-9 9 9 9 9 9 9

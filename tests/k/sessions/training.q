@@ -17,7 +17,7 @@ q)loss loss(`ce;`smoothing,.1)
 loss   | `ce
 options| (,`smoothing)!,0.1
 q)loss`foo
-'loss: unrecognized or not offered loss `foo, expected one of mse l1 smoothl1 huber bce bcelogits ce nll kl
+'loss: unrecognized or not offered loss `foo, expected one of mse l1 smoothl1 huber bce bcelogits ce nll kl hinge softmargin multisoft multimargin multilabel poissonloss cosineloss margin triplet
 / One step of sgd, by hand: the gradient of w is 2 * (w x - y) * x.
 q)w:tensor(enlist 1.;`grad)
 q)o:opt(`sgd;w;.1)
