@@ -3,6 +3,7 @@
 #include <kiln/k.hpp>
 #include <kiln/k/decompositions_impl.hpp>
 #include <kiln/k/files_impl.hpp>
+#include <kiln/k/numerics_impl.hpp>
 
 #include "k/pages.hpp"
 #include "k/support.hpp"

@@ -75,7 +75,9 @@ inline object histogram(std::string_view name, object x) {
   std::vector<double> counts(static_cast<std::size_t>(bins));
   for (double v : values) {
     if (!(v >= low && v <= high)) continue;
-    const auto bin = static_cast<std::int64_t>((v - low) / (high - low) * static_cast<double>(bins));
+    const double place =
+        (v / 2 - low / 2) / (high / 2 - low / 2);  // halves, since the range may be wider than a double
+    const auto bin = static_cast<std::int64_t>(place * static_cast<double>(bins));
     counts[static_cast<std::size_t>(std::min(bin, bins - 1))] += 1;
   }
   const dtype type = is_floating(found.value.type()) ? found.value.type() : dtype::float64;

@@ -94,13 +94,10 @@ inline object pool(std::string_view name, object x) {
   return respond(std::move(result), found.handle);
 }
 
-/// Where the elements of a padded dimension are: of the same one, or -1 for what is added.
+/// Where the elements of a padded dimension come from, in the same one.
 inline longs padded(std::int64_t n, std::int64_t before, std::int64_t after, std::string_view mode) {
-  if (before < -n || after < -n || before + after < -n || before > (1 << 30) || after > (1 << 30))
-    throw value_error(message("padding of ", before, " and ", after, " for ", n, " elements"));
   const bool reflect = mode == "reflect", circular = mode == "circular";
-  if ((reflect && (before >= n || after >= n)) || (circular && (before > n || after > n)) ||
-      (mode != "constant" && n == 0))
+  if ((reflect && (before >= n || after >= n)) || (circular && (before > n || after > n)) || n == 0)
     throw value_error(
         message("padding of ", before, " and ", after, " by `", mode, " needs more than ", n, " elements"));
   longs at;
@@ -112,7 +109,7 @@ inline longs padded(std::int64_t n, std::int64_t before, std::int64_t after, std
     else if (circular)
       at.push_back((i + n) % n);
     else
-      at.push_back(mode == "replicate" ? (i < 0 ? 0 : n - 1) : -1);
+      at.push_back(i < 0 ? 0 : n - 1);
   }
   return at;
 }
@@ -147,9 +144,10 @@ inline object pad(std::string_view name, object x) {
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     const std::int64_t axis = result.dim() - 1 - static_cast<std::int64_t>(i / 2);
     const std::int64_t before = numbers[i], after = numbers[i + 1], n = result.size(axis);
-    const longs at = padded(n, before, after, mode);
-    const std::int64_t first = std::max<std::int64_t>(before, 0), last = std::max<std::int64_t>(after, 0);
+    if (before < -n || after < -n || before > (1 << 30) || after > (1 << 30) || before + after < -n)
+      throw value_error(message("padding of ", before, " and ", after, " for ", n, " elements"));
     if (mode != "constant") {
+      const longs at = padded(n, before, after, mode);
       result =
           dynamic::index_select(result, axis, copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data()));
       continue;
@@ -161,9 +159,9 @@ inline object pad(std::string_view name, object x) {
       return dynamic::full(dims(sizes), value, dtype::float64).to(result.type());
     };
     const std::int64_t from = std::max<std::int64_t>(-before, 0), end = n - std::max<std::int64_t>(-after, 0);
-    parts.push_back(filled(first));
+    parts.push_back(filled(std::max<std::int64_t>(before, 0)));
     parts.push_back(dynamic::narrow(result, axis, from, end - from));
-    parts.push_back(filled(last));
+    parts.push_back(filled(std::max<std::int64_t>(after, 0)));
     result = dynamic::cat(parts, axis);
   }
   return respond(std::move(result), found.handle);

@@ -12,29 +12,25 @@
 #include <kiln/k/attributes.hpp>
 #include <kiln/k/autograd.hpp>
 #include <kiln/k/background.hpp>
-#include <kiln/k/counting.hpp>
 #include <kiln/k/decompositions.hpp>
 #include <kiln/k/files.hpp>
 #include <kiln/k/fuse.hpp>
-#include <kiln/k/layer_functions.hpp>
 #include <kiln/k/linear_algebra.hpp>
 #include <kiln/k/losses.hpp>
 #include <kiln/k/math.hpp>
 #include <kiln/k/models.hpp>
 #include <kiln/k/modules.hpp>
-#include <kiln/k/norms.hpp>
+#include <kiln/k/numerics.hpp>
 #include <kiln/k/objects.hpp>
 #include <kiln/k/optimizers.hpp>
 #include <kiln/k/random.hpp>
 #include <kiln/k/reductions.hpp>
 #include <kiln/k/registry.hpp>
-#include <kiln/k/running.hpp>
 #include <kiln/k/settings.hpp>
 #include <kiln/k/shape.hpp>
 #include <kiln/k/sorting.hpp>
 #include <kiln/k/tensors.hpp>
 #include <kiln/k/trees.hpp>
-#include <kiln/k/windows.hpp>
 
 namespace kiln::k {
 
@@ -94,11 +90,7 @@ inline const registry& library() {
     offer_models(*r);
     offer_random(*r);
     offer_sorting(*r);
-    offer_counting(*r);
-    offer_norms(*r);
-    offer_running(*r);
-    offer_windows(*r);
-    offer_layer_functions(*r);
+    offer_numerics(*r);
     offer_trees(*r);
     offer_files(*r);
     offer_background(*r);

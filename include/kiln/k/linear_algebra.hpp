@@ -126,6 +126,7 @@ inline object tensordot(std::string_view name, object x) {
   }
   if (of_a.size() != of_b.size())
     throw shape_error(message(of_a.size(), " dimensions of the first for ", of_b.size(), " of the second"));
+  const bool nothing = a.value.numel() == 0 || b.value.numel() == 0;  // other sizes may then be any
   std::int64_t inner = 1;
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     of_a[i] = normalize_axis(of_a[i], a.value.dim(), "tensordot");
@@ -133,7 +134,7 @@ inline object tensordot(std::string_view name, object x) {
     if (a.value.size(of_a[i]) != b.value.size(of_b[i]))
       throw shape_error(message("dimension ", of_a[i], " of sizes ", a.value.sizes(), " does not fit dimension ",
                                 of_b[i], " of sizes ", b.value.sizes()));
-    inner *= a.value.size(of_a[i]);
+    if (!nothing) inner *= a.value.size(of_a[i]);
   }
   // As one product of matrices: what is summed over goes last on the left and first on the right.
   longs sizes;
@@ -144,13 +145,15 @@ inline object tensordot(std::string_view name, object x) {
     std::int64_t outer = 1;
     for (std::int64_t axis : kept) {
       sizes.push_back(t.size(axis));
-      outer *= t.size(axis);
+      if (!nothing) outer *= t.size(axis);
     }
+    if (nothing) return t;
     order = last ? kept : summed;
     order.insert(order.end(), (last ? summed : kept).begin(), (last ? summed : kept).end());
     return dynamic::reshape(dynamic::permute(t, dims(order)), last ? longs{outer, inner} : longs{inner, outer});
   };
   const tensor left = turned(a.value, of_a, true), right = turned(b.value, of_b, false);
+  if (nothing) return respond(dynamic::zeros(dims(sizes), a.value.type()), a.handle || b.handle);
   return respond(dynamic::reshape(dynamic::matmul(left, right), dims(sizes)), a.handle || b.handle);
 }
 

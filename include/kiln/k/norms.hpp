@@ -200,6 +200,8 @@ inline object pair_distances(std::string_view name, object x) {
   const operand found = given.operand_at(0);
   if (found.value.dim() != 2)
     throw shape_error(message("expects rows, 2 dimensions, given sizes ", found.value.sizes()));
+  if (const std::int64_t n = found.value.size(0); n > (1 << 15))
+    throw value_error(message(n, " rows have ", n, " * ", n - 1, " / 2 pairs: at most ", 1 << 15, " rows"));
   longs first, second;
   for (std::int64_t i = 0; i < found.value.size(0); ++i)
     for (std::int64_t j = i + 1; j < found.value.size(0); ++j) {

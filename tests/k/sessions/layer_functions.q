@@ -43,6 +43,10 @@ q)pad((1 2;3 4);1 0 0 1)
 0 0 0
 q)pad(1 2 3 4;-1 -1)
 2 3
+q)pad(1 2 3;-2 -2)
+'pad: padding of -2 and -2 for 3 elements
+  [0]  pad(1 2 3;-2 -2)
+       ^
 q)pad(1 2 3;3 0;`reflect)
 'pad: padding of 3 and 0 by `reflect needs more than 3 elements
   [0]  pad(1 2 3;3 0;`reflect)

@@ -128,6 +128,8 @@ q)diag(1 2;-1)
 0 0 0
 1 0 0
 0 2 0
+q)size tensordot(tensor(`zeros;2 0;`double);tensor(`zeros;0 3;`double);1)
+2 3
 q)tensordot(x;x;4)
 'tensordot: cannot sum over 4 dimensions of sizes [3, 3] and [3, 3]
   [0]  tensordot(x;x;4)
