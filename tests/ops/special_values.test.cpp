@@ -156,7 +156,7 @@ TEST_CASE("special values: exponentials and logarithms") {
       [](real x) { return std::exp2(x) * std::log(2.0L); });
   sweep(
       "expm1", [](auto x) { return expm1(x); }, [](real x) { return std::expm1(x); },
-      [](real x) { return std::exp(x); }, {}, of_one);
+      [](real x) { return std::exp(x); });
   sweep(
       "sigmoid", [](auto x) { return sigmoid(x); }, logistic, [](real x) { return logistic(x) * logistic(-x); }, {},
       of_one);
@@ -198,10 +198,10 @@ TEST_CASE("special values: trigonometric and hyperbolic functions") {
       "tanh", [](auto x) { return tanh(x); }, [](real x) { return std::tanh(x); }, tanh_slope, {}, of_one);
   sweep(
       "asinh", [](auto x) { return asinh(x); }, [](real x) { return std::asinh(x); },
-      [](real x) { return 1 / std::sqrt(1 + x * x); }, {}, {2e-6, 1e-19});
+      [](real x) { return 1 / std::sqrt(1 + x * x); });
   sweep(
       "acosh", [](auto x) { return acosh(x); }, [](real x) { return std::acosh(x); },
-      [](real x) { return 1 / std::sqrt(x * x - 1); }, {}, {2e-6, 1e-19}, not_below_one);
+      [](real x) { return 1 / std::sqrt(x * x - 1); }, {}, {}, not_below_one);
   sweep(
       "erf", [](auto x) { return erf(x); }, [](real x) { return std::erf(x); },
       [](real x) { return std::exp(-x * x) * 2 / std::sqrt(std::acos(-1.0L)); }, {}, {4e-6, 1e-40});
@@ -273,8 +273,9 @@ TEST_CASE("special values: activations through exponentials") {
       [](real x) { return x < 0 ? x - std::log1p(std::exp(x)) : -std::log1p(std::exp(-x)); },
       [](real x) { return logistic(-x); });
   sweep(
-      "tanhshrink", [](auto x) { return tanhshrink(x); }, [](real x) { return x - std::tanh(x); },
-      [](real x) { return std::tanh(x) * std::tanh(x); }, {2e-6, 1e-7}, of_one);
+      "tanhshrink", [](auto x) { return tanhshrink(x); },
+      [](real x) { return std::abs(x) < 1e-4L ? x * x * x / 3 : x - std::tanh(x); },
+      [](real x) { return std::tanh(x) * std::tanh(x); });
   sweep(
       "selu", [](auto x) { return selu(x); },
       [](real x) { return 1.0507009873554804934L * (x > 0 ? x : 1.6732632423543772848L * std::expm1(x)); },

@@ -23,6 +23,7 @@ using row = std::vector<R>;
 template <class R>
 R polygamma(R order, R x) {
   const int n = static_cast<int>(order);
+  if (!(x > R(-1000))) return std::numeric_limits<R>::quiet_NaN();  // too far to go up, or nowhere
   R factorial = 1, total = 0;
   for (int k = 2; k <= n; ++k) factorial *= R(k);
   const R sign = n % 2 == 1 ? 1 : -1;
@@ -46,7 +47,8 @@ R polygamma(R order, R x) {
 
 template <class R>
 R floor_remainder(R a, R b) {
-  return a - std::floor(a / b) * b;
+  const R m = std::fmod(a, b);
+  return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
 
 /// The elementwise ops.
@@ -71,7 +73,7 @@ R value_of(std::string_view op, R a, R b, R c) {
   if (op == "ceil") return std::ceil(a);
   if (op == "round") return std::nearbyint(a);
   if (op == "trunc") return std::trunc(a);
-  if (op == "sign") return a > 0 ? s : a < 0 ? -s : 0;
+  if (op == "sign") return a > 0 ? s : a < 0 ? -s : a;
   if (op == "exp") return std::exp(a);
   if (op == "exp2") return std::exp2(a);
   if (op == "expm1") return std::expm1(a);

@@ -153,11 +153,12 @@ struct mish_op : activation<1> {
     const auto q = quotient_at(x);
     return x * (q.u / (q.u + q.v));
   }
-  // The second term is 0 where x is beyond what exp(-|x|) leaves anything of.
+  // The first term is off 1 above 0, since u / (u + v) there has a derivative far below those of its parts. The second
+  // is 0 where x is beyond what exp(-|x|) leaves anything of.
   static constexpr auto adjoint(auto g, auto, auto x) {
     const auto q = quotient_at(x);
     const auto r = 1 / (q.u + q.v), near = minimum(maximum(x, -1000), 1000);
-    return g * (q.u * r + near * (q.v * r) * ((q.u + q.u + q.v) * r) * sigmoid(x));
+    return g * (where(x < 0, q.u * r, 1 - q.v * r) + near * (q.v * r) * ((q.u + q.u + q.v) * r) * sigmoid(x));
   }
 };
 /// x * tanh(softplus(x)) (Misra 2019).
@@ -193,7 +194,18 @@ constexpr auto logsigmoid(X x) {
 
 struct tanhshrink_op : activation<1> {
   static constexpr std::string_view name = "tanhshrink";
-  static constexpr auto value(auto x) { return x - tanh(x); }
+  // Near 0 by its series: the difference would keep none of the digits.
+  static constexpr auto value(auto x) {
+    const auto s = x * x;
+    const auto series =
+        ((((-21844.0 / 6081075 * s + 1382.0 / 155925) * s - 62.0 / 2835) * s + 17.0 / 315) * s - 2.0 / 15) * s +
+        1.0 / 3;
+    return where(abs(x) < (in_double(x) ? 0.1 : 0.4), x * (s * series), x - tanh(x));
+  }
+  static constexpr auto adjoint(auto g, auto, auto x) {
+    const auto t = tanh(x);
+    return g * (t * t);
+  }
 };
 /// x - tanh(x).
 template <Operand X>

@@ -2,6 +2,7 @@
 // + - * / and what is near them: negation, powers, roots, remainders. On bool, + is "or" and * is "and".
 #pragma once
 
+#include <kiln/ops/cast.hpp>
 #include <kiln/ops/comparison.hpp>
 #include <kiln/ops/logarithm.hpp>
 #include <kiln/ops/op.hpp>
@@ -121,7 +122,13 @@ struct pow_op : arithmetic<2> {
 struct hypot_op : floating<2> {
   static constexpr std::string_view name = "hypot";
   static constexpr auto value(auto a, auto b) { return hypot(a, b); }
-  static constexpr auto adjoint(auto g, auto y, auto a, auto b) { return adjoints{g * (a / y), g * (b / y)}; }
+  // a / y and b / y, the larger by the smaller: its own derivative is small, and would be the difference of two that
+  // are not. (And it is 1 where the larger is infinite.)
+  static constexpr auto adjoint(auto g, auto y, auto a, auto b) {
+    const auto first = abs(a) > abs(b);
+    const auto small = where(first, b, a) / y, large = sqrt(1 - small * small);
+    return adjoints{g * where(first, sign(a) * large, small), g * where(first, small, sign(b) * large)};
+  }
 };
 struct fmod_op : arithmetic<2> {
   static constexpr std::string_view name = "fmod";
@@ -139,7 +146,7 @@ struct remainder_op : arithmetic<2> {
     const auto zero = constant_like(a, 0), whole = a - y;
     const auto by_infinity = where(y == a, zero, where(y == b, -1, y));
     const auto quotient = where(isinf(b), by_infinity, round(where(isfinite(whole), whole / b, a / b - y / b)));
-    return adjoints{g, -(g * where(b == 0, a / b, quotient))};
+    return adjoints{g, -(g * stop_gradient(where(b == 0, a / b, quotient)))};
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kiln/ops/arithmetic.hpp>
+#include <kiln/ops/hyperbolic.hpp>
 
 namespace kiln {
 
@@ -31,7 +32,7 @@ constexpr auto exp2(X x) {
 struct expm1_op : floating<1> {
   static constexpr std::string_view name = "expm1";
   static constexpr auto value(auto x) { return expm1(x); }
-  static constexpr auto adjoint(auto g, auto y, auto) { return g * (y + 1); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * exp(x); }
 };
 /// exp(x) - 1, accurate near 0.
 template <Operand X>
@@ -42,7 +43,10 @@ constexpr auto expm1(X x) {
 struct sigmoid_op : floating<1> {
   static constexpr std::string_view name = "sigmoid";
   static constexpr auto value(auto x) { return sigmoid(x); }
-  static constexpr auto adjoint(auto g, auto y, auto) { return g * (y * (1 - y)); }
+  // In float from the result, which costs nothing and needs no operand, but is off by a rounding of 1.
+  static constexpr auto adjoint(auto g, auto y, auto x) {
+    return in_double(x) ? g * (0.25 * detail::squared_sech(0.5 * x)) : g * (y * (1 - y));
+  }
 };
 /// 1 / (1 + exp(-x)), without overflow.
 template <Operand X>

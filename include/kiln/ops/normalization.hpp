@@ -83,7 +83,8 @@ struct standard_deviation_op : row_reduction<3> {
     return sqrt(distances(x, n, scale).squares / divisor) / scale;
   }
   static constexpr auto adjoint(auto g, auto y, auto x, auto n, auto divisor) {
-    return adjoints{where(y == 0, 0, g / (y * divisor)) * (x - row_sum(x) / n), no_gradient{}, no_gradient{}};
+    // The distance by y first: 1 / y alone has a derivative that underflows where x and y are large.
+    return adjoints{where(y == 0, 0, g / divisor * ((x - row_sum(x) / n) / y)), no_gradient{}, no_gradient{}};
   }
 };
 /// (x - mean) / sqrt(variance + eps).

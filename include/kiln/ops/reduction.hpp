@@ -65,9 +65,10 @@ struct prod_op : reduction_kind {
   }
   // The product of the others. Elements are taken apart into mantissas about 1 and powers of 2, which are multiplied
   // and added on their own, so that nothing over- or underflows on the way (up to 2000 elements in double, 250 in
-  // float, and nearly always beyond). Zeros stand as factors of their own, since other derivatives than the first are
-  // not 0 there. Infinite elements and nans are PyTorch's: a row's product divided by the element, but beside a zero 0
-  // where all others are finite.
+  // float, and nearly always beyond). One zero beside the element stands as a factor of its own, since the second
+  // derivative is not 0 there; of two and more, which only third derivatives would see, nothing is known. Infinite
+  // elements and nans are PyTorch's: a row's product divided by the element, but beside a zero 0 where all others are
+  // finite.
   static constexpr auto adjoint(auto g, auto, auto x) {
     const auto none = constant_like(x, 0), one = constant_like(x, 1);
     const auto zero = x == 0, usual = isfinite(x);
@@ -76,14 +77,14 @@ struct prod_op : reduction_kind {
     const auto unusual = where(usual, one, x);
     const auto finite = times_power_of_two(apply<prod_op>(mantissa) / mantissa, row_sum(power) - power);
     const auto others = finite * (apply<prod_op>(unusual) / unusual);
-    const auto zeros = row_sum(where(zero, one, none)), the_zeros = row_sum(where(zero, x, none));
+    const auto own = where(zero, x, none);
+    const auto other_zeros = row_sum(where(zero, one, none)) - where(zero, one, none);
     const auto zero_times = where(isfinite(finite), finite, none);
     const auto strange = where(usual, none, one);
-    const auto beside_zero = where(row_sum(strange) == strange, where(zeros == 1, the_zeros * zero_times, none),
-                                   std::numeric_limits<double>::quiet_NaN());
-    const auto beside_its_like = where(zeros == 2, (the_zeros - x) * zero_times, beside_zero);
-    return g * where(logical_or(zeros == 0, logical_and(zero, zeros == 1)), others,
-                     where(zero, beside_its_like, beside_zero));
+    const auto beside_zero = where(other_zeros == 1, (row_sum(own) - own) * zero_times, none);
+    const auto beside_strange =
+        where(row_sum(strange) == strange, one, constant_like(x, std::numeric_limits<double>::quiet_NaN()));
+    return g * where(other_zeros == 0, others, beside_zero * beside_strange);
   }
 };
 
