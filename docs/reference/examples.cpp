@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // An example for each public function: the lines after its name. tools/reference.py puts them into the reference, and a
-// test compiles this file. x, y and v are tensors of float (v 1-D), m and n matrices, i and k of whole numbers, c of bool.
+// test compiles this file. x, y and v are tensors of float (v 1-D), m and n matrices, i and k of whole numbers, c of
+// bool.
 #include <kiln/kiln.hpp>
 
 #include <iostream>
@@ -40,7 +41,7 @@ void making() {
   auto identity = eye(3);
 
   // arange
-  auto numbers = arange(10);              // 0 1 ... 9, of int64
+  auto numbers = arange(10);  // 0 1 ... 9, of int64
   auto tenths = arange(0.0f, 1.0f, 0.1f);
 
   // linspace
@@ -221,6 +222,9 @@ void views() {
 
   // expand broadcast_to
   auto repeated = v.unsqueeze(0).expand({5, -1});
+
+  // begin end
+  for (auto each : x) each += 1;  // the views x[0], x[1] ...
 
   // slice
   auto every_second = x.slice(0, 0, to_end, 2);

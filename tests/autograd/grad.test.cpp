@@ -116,3 +116,10 @@ TEST_CASE("grad: of second order by each of many choices of operands, more than 
       }
     }
 }
+
+TEST_CASE("grad: of an expression, which is evaluated") {
+  Doubles x{1, 2};
+  x.requires_grad();
+  CHECK(values(grad(sum(x * x * x), x)) == doubles{3, 12});
+  CHECK_THROWS_AS((void)grad(x * x, x), graph_error);
+}

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <type_traits>
 
@@ -49,4 +50,10 @@ TEST_CASE("dtype: half types are computed with as float32") {
   CHECK(compute_type(dtype::bfloat16) == dtype::float32);
   CHECK(compute_type(dtype::float64) == dtype::float64);
   CHECK(compute_type(dtype::int8) == dtype::int8);
+}
+
+TEST_CASE("dtype: is printed as its name") {
+  std::ostringstream out;
+  out << dtype::float16 << ' ' << dtype::int64;
+  CHECK(out.str() == "float16 int64");
 }

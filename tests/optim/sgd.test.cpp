@@ -34,3 +34,15 @@ TEST_CASE("SGD: options out of range are refused, when given and when set later"
   CHECK_THROWS_AS(opt.step(), value_error);
   CHECK((w(0) == 1 && w(1) == 2));
 }
+
+TEST_CASE("SGD: tensors in braces") {
+  Tensor<double> w{1, 2}, b{3};
+  w.requires_grad();
+  b.requires_grad();
+  optim::SGD sgd({w, b}, {.lr = 0.5});
+  static_assert(std::is_same_v<decltype(sgd), optim::SGD<double, Cpu>>);
+  backward(sum(w * w) + sum(b));
+  sgd.step();
+  CHECK(w(0) == 0);
+  CHECK(b(0) == 2.5);
+}

@@ -228,3 +228,28 @@ TEST_CASE("linspace: between ends of which the distance is no double") {
   CHECK(two(0) == 1.7e308);
   CHECK(two(1) == -1.7e308);
 }
+
+TEST_CASE("tensor: of lists and of a number; the type is that in which they are written, or named") {
+  CHECK(values(tensor({1.5f, 2.5f})) == list{1.5, 2.5});
+  static_assert(std::is_same_v<decltype(tensor({1, 2})), Tensor<int>>);
+  static_assert(std::is_same_v<decltype(tensor<float>({1, 2})), Tensor<float>>);
+  CHECK(tensor({{1, 2, 3}, {4, 5, 6}}).sizes() == dims{2, 3});
+  CHECK(tensor({{1, 2, 3}, {4, 5, 6}})(1, 0) == 4);
+  CHECK(tensor({1.0, 2.0, 3.0, 4.0}, {2, 2})(1, 0) == 3);
+  CHECK(tensor(2.5).item() == 2.5);
+  CHECK(tensor(2.5).dim() == 0);
+  CHECK_THROWS_AS(tensor({{1, 2}, {3}}), shape_error);
+}
+
+TEST_CASE("Tensor: without a type it holds float, and numbers of several types their common one") {
+  Tensor t;
+  static_assert(std::is_same_v<decltype(t), Tensor<float>>);
+  CHECK_FALSE(t.defined());
+  const Tensor mixed{1, 2.5, 3.f};
+  static_assert(std::is_same_v<decltype(mixed), const Tensor<double>>);
+  CHECK(values(mixed) == list{1, 2.5, 3});
+  const Tensor<double> zero(3), half(0.5f);
+  CHECK(zero.item() == 3);
+  CHECK(half.item() == 0.5);
+  CHECK(Tensor(2.f).dim() == 0);
+}

@@ -72,8 +72,7 @@ TEST_CASE("gradients go to what was read, and come from where it was written") {
   CHECK(agrees(check_gradient([&](const auto& a) { return square(gather(a, 1, places)); }, x)));
   CHECK(
       agrees(check_gradient([&](const auto& a, const auto& b) { return square(scatter_add(a, 1, places, b)); }, x, v)));
-  CHECK(agrees(
-      check_gradient([&](const auto& a, const auto& b) { return square(index_add(a, 0, twice, b)); }, x, v)));
+  CHECK(agrees(check_gradient([&](const auto& a, const auto& b) { return square(index_add(a, 0, twice, b)); }, x, v)));
   // Each place written at most once: what is overwritten gets no gradient.
   const at once{{2, 0, 1}, {1, 2, 0}};
   CHECK(agrees(check_gradient([&](const auto& a, const auto& b) { return square(scatter(a, 1, once, b)); }, x, v)));
@@ -141,4 +140,21 @@ TEST_CASE("a 0-d tensor goes for one of a single element, and so does a 0-d inde
   x.requires_grad();
   backward(Tensor<float>(sum(gather(x, 0, index{0, 0}) * Tensor<float>{2.0f, 3.0f})));
   CHECK(x.grad().item() == 5);
+}
+
+TEST_CASE("index_select: positions in a list") {
+  const Tensor<float> x{{1, 2}, {3, 4}, {5, 6}};
+  CHECK(values(Tensor<float>(index_select(x, 0, {2, 0}))) == list{5, 6, 1, 2});
+  CHECK(Tensor<float>(index_select(x * 2, 1, {1, 1, 0})).sizes() == dims{3, 3});
+  CHECK_THROWS_AS((void)index_select(x, 0, {3}), index_error);
+}
+
+TEST_CASE("scatter: one number to all positions") {
+  Tensor<float> x{{1, 2}, {3, 4}};
+  x.requires_grad();
+  const Tensor<float> y = scatter(x, 1, at{{0}, {1}}, 7);
+  CHECK(values(y.detach()) == list{7, 2, 3, 7});
+  backward(sum(y));
+  CHECK(values(x.grad()) == list{0, 1, 1, 0});
+  CHECK_THROWS_AS((void)scatter(Tensor<std::int8_t>{1, 2}, 0, at{0}, 300), value_error);
 }

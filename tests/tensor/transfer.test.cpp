@@ -3,6 +3,7 @@
 // (tensor/cuda.test.cpp).
 #include <doctest/doctest.h>
 
+#include <kiln/autograd/backward.hpp>
 #include <kiln/autograd/node.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/tensor/transfer.hpp>
@@ -21,4 +22,17 @@ TEST_CASE("transfer: an expression is where its first tensor is, numbers are now
   const Tensor<float> x{1, 2};
   CHECK(detail::device_of(1.0f - sum(2.0f * x)) == Cpu{});
   CHECK(detail::device_of(where(x > 0, 1.0f, 2.0f)) == Cpu{});
+}
+
+TEST_CASE("transfer: to<T>() is another element type, through which gradients flow") {
+  Tensor<float> x{1.5f, -2.5f};
+  x.requires_grad();
+  Tensor<double> wide = x.to<double>();
+  wide *= 3;
+  backward(sum(wide));
+  CHECK(wide(1) == -7.5);
+  CHECK(x.grad()(0) == 3);
+  CHECK(x.to<float>().state() == x.state());
+  CHECK(x.to(std::int64_t{})(1) == -2);
+  CHECK((x * 2).to<double>()(0) == 3);
 }

@@ -398,3 +398,48 @@ TEST_CASE("a view used before its base was overwritten keeps its gradient, used 
   CHECK(x.grad()(0) == 0);
   CHECK(x.grad()(1) == 2 + 60);
 }
+
+TEST_CASE("for (auto row : x): the views x[0], x[1] ..., through which x is written, and gradients flow") {
+  Tensor<float> x{{1, 2}, {3, 4}, {5, 6}};
+  x.requires_grad();
+  Tensor<float> y = x * 1;
+  float weight = 1;
+  Tensor<float> all = zeros<float>({2});
+  for (auto row : y) {
+    CHECK(row.sizes() == dims{2});
+    all = all + row * weight;
+    weight *= 10;
+  }
+  backward(sum(all));
+  CHECK(x.grad()(0, 1) == 1);
+  CHECK(x.grad()(1, 0) == 10);
+  CHECK(x.grad()(2, 1) == 100);
+
+  Tensor<float> z{{1, 2}, {3, 4}};
+  for (auto row : z) row += 10;
+  for (const auto& row : z)
+    for (auto element : row) element *= 2;
+  CHECK(z(0, 0) == 22);
+  CHECK(z(1, 1) == 28);
+  float total = 0;
+  for (auto element : sum(z, 1)) total += element.item();
+  CHECK(total == 22 + 24 + 26 + 28);
+  std::vector<Tensor<float>> rows(begin(z), end(z));
+  CHECK(rows.size() == 2);
+  CHECK(rows[1](0) == 26);
+  for (auto row : zeros<float>({0, 3})) CHECK(row.dim() < 0);
+  CHECK_THROWS_WITH_AS(
+      [&] {
+        for (auto element : sum(z)) element *= 2;
+      }(),
+      doctest::Contains("no axis to go along"), shape_error);
+}
+
+TEST_CASE("x[slice(1, 3)] is a range of the first axis, and free functions take sizes one by one") {
+  const Tensor<float> x{{1, 2}, {3, 4}, {5, 6}};
+  CHECK(x[slice(1, 3)].sizes() == dims{2, 2});
+  CHECK(x[slice(1, 3)](0, 1) == 4);
+  CHECK(permute(x, 1, 0)(1, 2) == 6);
+  CHECK(view(x, 2, -1)(1, 0) == 4);
+  CHECK(expand(x[0], 5, 2)(4, 1) == 2);
+}

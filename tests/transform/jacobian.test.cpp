@@ -66,3 +66,10 @@ TEST_CASE("jacobian: sizes are those of the result and of the argument") {
   check_agrees(jacfwd([](const auto& a) { return sum(a * a, 1); })(x), rows);
   CHECK(Tensor<double>(jacrev([](const auto& a) { return sum(a * a); })(x)).sizes() == dims{2, 3});
 }
+
+TEST_CASE("jacobian(f, x), hessian(f, x): at once") {
+  const Tensor<double> x{1, 2};
+  const Tensor<double> j = jacobian([](const auto& a) { return a * sum(a); }, x);
+  check_agrees(j, std::vector<double>{4, 1, 2, 5});
+  check_agrees(hessian([](const auto& a) { return sum(a * a * a); }, x), std::vector<double>{6, 0, 0, 12});
+}

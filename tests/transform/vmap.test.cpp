@@ -2,8 +2,10 @@
 // vmap against JAX's (stored.hpp), and against the function called member by member.
 #include <kiln/transform/vmap.hpp>
 
+#include <kiln/expr/members.hpp>
 #include <kiln/transform/gradient.hpp>
 #include <kiln/transform/jacobian.hpp>
+#include <kiln/transform/jvp.hpp>
 
 #include "agree.hpp"
 #include "stored.hpp"
@@ -172,4 +174,26 @@ TEST_CASE("vmap: zeros_like and its relatives, and dropout: one for all members"
   manual_seed(7);
   check_agrees(vmap([](const auto& x) { return dropout(x, 0.5); })(xs), xs * mask);
   check_agrees(vmap([](const auto& x) { return x * randn_like(x); })(xs), xs * noise);
+}
+
+TEST_CASE("vmap: what tensors have as members, elements by index, and rows in a loop") {
+  const auto f = [](const auto& x) {
+    const auto turned = x.view(2, 2).permute(1, 0).contiguous();
+    auto rows = turned[0];
+    for (const auto& row : turned) rows = (rows + row * 2).eval();
+    return rows.sum() + x(3) * turned(0, 1) + x[slice(1, 3)].max() +
+           turned.transpose().exp().clamp(0.5, 2).mean(0).sum() + turned.matmul(rows).tanh().sum();
+  };
+  check_agrees(vmap(f)(xs), one_by_one(f, xs));
+  static_assert(
+      std::is_same_v<decltype(vmap([](const auto& x) { return x.template to<float>(); })(xs)), Tensor<float>>);
+  CHECK_THROWS_WITH_AS(vmap([](const auto& x) { return x(0, 1); })(xs), doctest::Contains("2 indices"), index_error);
+}
+
+TEST_CASE("jvp: contiguous and elements by index") {
+  const auto f = [](const auto& x) { return x.t().contiguous().view(-1) * x(0, 1); };
+  const Tensor<double> x = values(6, 5, 2, 13).reshape({2, 3}), dx = values(6, 3, 1, 7).reshape({2, 3});
+  const double step = 1e-6;
+  const Tensor<double> up = f(Tensor<double>(x + dx * step)), down = f(Tensor<double>(x - dx * step));
+  CHECK(max(abs(jvp(f, x, dx).second - (up - down) / (2 * step))).item() < 1e-8);
 }

@@ -55,8 +55,15 @@ void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_optio
 /// backward() of a loss, which has one element. Throws graph_error for another number of elements.
 template <Element T, class Device>
 void backward(const Tensor<T, Device>& loss, backward_options options = {}) {
-  detail::check_loss(*loss.state());
-  backward(loss, detail::one_like(loss), options);
+  constexpr bool within = requires {
+    typename Device::below;
+  };
+  static_assert(!within,
+                "kiln: backward has no meaning within vmap and jvp: the gradient of a function f there is grad(f)");
+  if constexpr (!within) {
+    detail::check_loss(*loss.state());
+    backward(loss, detail::one_like(loss), options);
+  }
 }
 
 /// Evaluates the loss, then backward().

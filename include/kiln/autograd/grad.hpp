@@ -98,6 +98,13 @@ auto grad(const Tensor<T, Device>& loss, std::initializer_list<Tensor<X, Device>
   return grad(loss, inputs, detail::one_like(loss), options);
 }
 
+/// Evaluates the loss first.
+template <Expression E, class Inputs>
+  requires(!Leaf<E>)
+auto grad(const E& loss, const Inputs& inputs, const grad_options& options = {}) {
+  return grad(Tensor<typename E::value_type, typename E::device_type>(loss), inputs, options);
+}
+
 }  // namespace kiln
 
 #ifndef KILN_COMPILED

@@ -23,6 +23,19 @@ inline constexpr int max_rank = 8;
 
 namespace detail {
 
+/// A number where a size belongs, whole or not: for functions that take sizes one by one.
+template <class I>
+concept SizeLike = std::is_arithmetic_v<I>;
+
+/// Not possible: sizes, axes and numbers of elements with a fraction, or true and false.
+template <class S>
+constexpr std::int64_t not_whole() {
+  static_assert(never<S>,
+                "kiln: sizes, axes and numbers of elements are whole numbers: write zeros({2, 3}), and for a computed "
+                "one static_cast<int>(x)");
+  return 0;
+}
+
 /// A size, stride or axis of any integer type.
 struct whole_number {
   std::int64_t value;
@@ -35,12 +48,15 @@ struct whole_number {
         throw shape_error(
             message("the size ", number, " is larger than any tensor: is it a negative number as unsigned?"));
   }
+  template <SizeLike I>
+    requires(!std::integral<I> || std::same_as<I, bool>)
+  constexpr whole_number(I) : value(not_whole<I>()) {}
 };
 
-/// A vector, array or span of integers.
+/// A vector, array or span of integers, or of what is refused by a sentence.
 template <class R>
 concept WholeNumbers = requires(const R& r) {
-  requires std::integral<std::remove_cvref_t<decltype(*std::data(r))>>;
+  requires SizeLike<std::remove_cvref_t<decltype(*std::data(r))>>;
   { std::size(r) } -> std::integral;
 };
 

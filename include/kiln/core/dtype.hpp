@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <string_view>
 #include <type_traits>
 
@@ -134,6 +135,11 @@ constexpr std::string_view name(dtype type) {
   return names[static_cast<std::size_t>(type)];
 }
 
+/// Writes its name.
+inline std::ostream& operator<<(std::ostream& out, dtype type) {
+  return out << name(type);
+}
+
 /// Bytes of one element.
 constexpr std::size_t size_of(dtype type) {
   constexpr std::array<std::size_t, dtype_count> sizes{1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
@@ -167,10 +173,14 @@ constexpr dtype compute_type(dtype type) {
   return type == dtype::float16 || type == dtype::bfloat16 ? dtype::float32 : type;
 }
 
+namespace detail {
+template <class S>
+inline constexpr bool is_number = std::is_arithmetic_v<S> || std::is_same_v<S, half> || std::is_same_v<S, bfloat16>;
+}  // namespace detail
+
 /// A C++ number that may stand beside a tensor in an expression.
 template <class S>
-concept Number = std::is_arithmetic_v<std::remove_cvref_t<S>> || std::same_as<std::remove_cvref_t<S>, half> ||
-    std::same_as<std::remove_cvref_t<S>, bfloat16>;
+concept Number = detail::is_number<std::remove_cvref_t<S>>;
 
 namespace detail {
 /// 0 bool, 1 integer, 2 floating: a number changes a tensor's type only when its category is higher.

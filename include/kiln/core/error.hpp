@@ -52,6 +52,10 @@ struct memory_error : error {
 
 namespace detail {
 
+/// False for every type: for sentences that stand where a mistake would compile.
+template <class...>
+inline constexpr bool never = false;
+
 /// Anything that can be printed, without its type: one function per type instead of one per list of types.
 class printable {
  public:

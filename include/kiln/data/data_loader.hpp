@@ -108,6 +108,12 @@ class DataLoader {
         take_order_of(SequentialSampler(n));
     }
   }
+  /// Not possible: options have names.
+  template <std::integral N>
+  DataLoader(D dataset, N) : DataLoader(std::move(dataset)) {
+    static_assert(kiln::detail::never<N>,
+                  "kiln: a DataLoader takes its options by name: DataLoader(set, {.batch_size = 32, .shuffle = true})");
+  }
   /// In the order of a sampler. Throws value_error for .shuffle, which is the sampler's to do.
   template <Sampler S>
     requires Dataset<D> DataLoader(D dataset, S sampler, const loader_options& options = {}, Collate collate = {})

@@ -46,9 +46,9 @@ auto common_methods<X>::pow(const Y& exponent) const {
   return kiln::pow(self(), exponent);
 }
 template <class X>
-template <class Low, class High>
-auto common_methods<X>::clamp(const Low& low, const High& high) const {
-  return kiln::clamp(self(), low, high);
+template <class... Bounds>
+auto common_methods<X>::clamp(const Bounds&... bounds) const {
+  return kiln::clamp(self(), bounds...);
 }
 
 template <class X>

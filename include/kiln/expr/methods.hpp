@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 #include <kiln/core/dims.hpp>
@@ -16,9 +17,11 @@ struct backward_options;
 class axes;
 
 namespace detail {
-/// False for every type: for sentences that stand where a mistake would compile.
-template <class...>
-inline constexpr bool never = false;
+/// What may stand between [{ and }].
+struct any_index {
+  template <class I>
+  any_index(const I&) {}
+};
 
 template <class Derived, class E, class Base>
 Derived& in_place_on_expression(Base& base) {
@@ -69,8 +72,8 @@ struct common_methods {
   auto relu() const;
   template <class Y>
   auto pow(const Y& exponent) const;
-  template <class Low, class High>
-  auto clamp(const Low& low, const High& high) const;
+  template <class... Bounds>
+  auto clamp(const Bounds&... bounds) const;
   auto norm() const;
   auto softmax(const axes& over) const;
   template <class Y>
@@ -131,6 +134,15 @@ struct expression_methods : common_methods<Derived> {
   constexpr std::int64_t numel() const { return count(sizes()); }
   /// The element type as a value.
   static constexpr kiln::dtype dtype() { return dtype_of<typename Derived::value_type>; }
+
+  /// Not possible: an assignment to an element of what is evaluated for it would be lost.
+  template <class I = std::initializer_list<detail::any_index>>
+  const Derived& operator[](const I&) const {
+    static_assert(detail::never<I>,
+                  "kiln: an expression has no elements before it is evaluated: write (a * b).eval()[i], or declare the "
+                  "variable as a tensor, Tensor<float> h = ...");
+    return this->self();
+  }
 
   // Views of the values, which are evaluated; described in tensor/views.hpp.
   auto reshape(const dims& to) const;

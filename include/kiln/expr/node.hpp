@@ -278,6 +278,26 @@ template <class Op, class... X>
     return node<Op, decltype(detail::converted<C>(std::move(x)))...>{{}, detail::converted<C>(std::move(x))...};
 }
 
+namespace detail {
+template <class X, class... Rest>
+constexpr auto first_expression(X x, Rest... rest) {
+  if constexpr (Expression<X>)
+    return x;
+  else
+    return first_expression(std::move(rest)...);
+}
+}  // namespace detail
+
+/// Not possible: says what to write for an operand that is no tensor.
+template <class Op, class... X>
+  requires(detail::NoOperand<X> || ...)
+constexpr auto apply_op(op_tag<Op>, X... x) {
+  static_assert(detail::never<X...>,
+                "kiln: a vector, an array or a pointer is no operand: write tensor(values) for a tensor of its "
+                "elements, or from_blob(data, {n}) for one that looks at them");
+  return detail::first_expression(std::move(x)...);
+}
+
 /// x as T: floats round to nearest, a float becomes an integer by dropping its fraction, anything not 0 becomes true.
 template <Element To, Expression X>
 constexpr auto cast(X x) {

@@ -132,15 +132,10 @@ constexpr auto operator!(X x) {
   return apply<logical_not_op>(std::move(x));
 }
 
-namespace detail {
-template <class...>
-inline constexpr bool never_evaluated_in_order = false;
-}  // namespace detail
-
 /// Not possible: && and || are to evaluate their right side only where the left one does not decide.
 template <class A, class B>
 requires Operands<A, B> A operator&&(const A& a, const B&) {
-  static_assert(detail::never_evaluated_in_order<A, B>,
+  static_assert(detail::never<A, B>,
                 "kiln: && asks for one truth value on each side, and tensors have many: write logical_and(a, b), or "
                 "(a > 0) & (b > 0) for comparisons");
   return a;
@@ -148,7 +143,7 @@ requires Operands<A, B> A operator&&(const A& a, const B&) {
 /// Not possible, as &&.
 template <class A, class B>
 requires Operands<A, B> A operator||(const A& a, const B&) {
-  static_assert(detail::never_evaluated_in_order<A, B>,
+  static_assert(detail::never<A, B>,
                 "kiln: || asks for one truth value on each side, and tensors have many: write logical_or(a, b), or "
                 "(a > 0) | (b > 0) for comparisons");
   return a;

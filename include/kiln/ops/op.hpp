@@ -16,17 +16,45 @@
 
 namespace kiln {
 
+namespace detail {
+// One condition by name, because compilers list those that a concept is made of.
+template <class X>
+inline constexpr bool is_tensor_or_expression = requires {
+  typename std::remove_cvref_t<X>::operand;
+}
+|| std::is_same_v<std::remove_cvref_t<X>, float> || std::is_same_v<std::remove_cvref_t<X>, double>;
+}  // namespace detail
+
 /// A tensor, a lazy expression, a symbol, or a plain float or double: something ops can be applied to. (What they do to
 /// plain numbers stands in device/cpu/kernel/plain.hpp.)
 template <class X>
-concept Operand = requires {
+concept Operand = detail::is_tensor_or_expression<X>;
+
+namespace detail {
+/// A vector, array or pointer of numbers, which is taken for a tensor sometimes.
+template <class X>
+concept NoOperand = !Operand<X> && (std::is_pointer_v<std::decay_t<X>> || requires(const X& x) {
+  requires Number<decltype(*x.data())>;
+  x.size();
+});
+template <class X>
+concept TensorOperand = requires {
   typename std::remove_cvref_t<X>::operand;
-}
-|| std::same_as<std::remove_cvref_t<X>, float> || std::same_as<std::remove_cvref_t<X>, double>;
+};
+template <class... X>
+concept ProperOperands = (Operand<X> || ...) && ((Operand<X> || Number<X>)&&...);
+// What is taken for a tensor beside one is let through as far as apply, which refuses it by a sentence, so that nobody
+// has to read a list of candidates.
+template <class... X>
+concept MistakenOperands = (TensorOperand<X> || ...) && ((Operand<X> || Number<X> || NoOperand<X>)&&...);
+// Concepts within, because they look at what decides only.
+template <class... X>
+inline constexpr bool are_operands = ProperOperands<X...> || MistakenOperands<X...>;
+}  // namespace detail
 
 /// Operands and numbers, at least one of them an operand.
 template <class... X>
-concept Operands = (Operand<X> || ...) && ((Operand<X> || Number<X>)&&...);
+concept Operands = detail::are_operands<X...>;
 
 /// Applies an op to operands; what that means is theirs: a symbol writes an instruction, an expression a lazy node.
 template <class Op, class... X>

@@ -69,6 +69,16 @@ constexpr auto clamp(X x, Low low, High high) {
   return apply<clamp_op>(std::move(x), std::move(low), std::move(high));
 }
 
+/// Not possible: PyTorch's clamp with one bound says min or max by name.
+template <class X, class Bound>
+  requires Operands<X, Bound>
+constexpr X clamp(X x, Bound) {
+  static_assert(detail::never<Bound>,
+                "kiln: clamp takes two bounds, clamp(x, low, high): with one, write maximum(x, low) or "
+                "minimum(x, high)");
+  return x;
+}
+
 struct lerp_op : floating<3> {
   static constexpr std::string_view name = "lerp";
   static constexpr bool composite = true;

@@ -27,6 +27,15 @@ class Adadelta final : public parameter_groups<T, Device, adadelta_options> {
   using base = parameter_groups<T, Device, adadelta_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit Adadelta(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  Adadelta(const X&, const adadelta_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit Adadelta(const std::vector<Tensor<T, Device>>& parameters, const adadelta_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -52,6 +61,13 @@ class Adadelta final : public parameter_groups<T, Device, adadelta_options> {
     detail::check_option("Adadelta", "weight_decay", o.weight_decay);
   }
 };
+/// Tensors in braces: `Adadelta({w, b})`.
+template <class T, class Device>
+Adadelta(std::initializer_list<Tensor<T, Device>>, const adadelta_options& = {}) -> Adadelta<T, Device>;
+template <class... X>
+Adadelta(const X&...) -> Adadelta<float, Cpu>;
+template <class X>
+Adadelta(const X&, const adadelta_options&) -> Adadelta<float, Cpu>;
 template <class T, class Device>
 Adadelta(const std::vector<parameter_group<T, Device, adadelta_options>>&) -> Adadelta<T, Device>;
 

@@ -27,6 +27,15 @@ class Adagrad final : public parameter_groups<T, Device, adagrad_options> {
   using base = parameter_groups<T, Device, adagrad_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit Adagrad(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  Adagrad(const X&, const adagrad_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit Adagrad(const std::vector<Tensor<T, Device>>& parameters, const adagrad_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -52,6 +61,13 @@ class Adagrad final : public parameter_groups<T, Device, adagrad_options> {
     detail::check_option("Adagrad", "eps", o.eps);
   }
 };
+/// Tensors in braces: `Adagrad({w, b})`.
+template <class T, class Device>
+Adagrad(std::initializer_list<Tensor<T, Device>>, const adagrad_options& = {}) -> Adagrad<T, Device>;
+template <class... X>
+Adagrad(const X&...) -> Adagrad<float, Cpu>;
+template <class X>
+Adagrad(const X&, const adagrad_options&) -> Adagrad<float, Cpu>;
 template <class T, class Device>
 Adagrad(const std::vector<parameter_group<T, Device, adagrad_options>>&) -> Adagrad<T, Device>;
 

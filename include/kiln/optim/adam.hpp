@@ -73,6 +73,15 @@ class Adam final : public parameter_groups<T, Device, adam_options> {
   using base = parameter_groups<T, Device, adam_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit Adam(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  Adam(const X&, const adam_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit Adam(const std::vector<Tensor<T, Device>>& parameters, const adam_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -87,6 +96,13 @@ class Adam final : public parameter_groups<T, Device, adam_options> {
   }
   void check(const adam_options& o) const override { detail::check_adam("Adam", o); }
 };
+/// Tensors in braces: `Adam({w, b})`.
+template <class T, class Device>
+Adam(std::initializer_list<Tensor<T, Device>>, const adam_options& = {}) -> Adam<T, Device>;
+template <class... X>
+Adam(const X&...) -> Adam<float, Cpu>;
+template <class X>
+Adam(const X&, const adam_options&) -> Adam<float, Cpu>;
 template <class T, class Device>
 Adam(const std::vector<parameter_group<T, Device, adam_options>>&) -> Adam<T, Device>;
 
@@ -96,6 +112,15 @@ class AdamW final : public parameter_groups<T, Device, adamw_options> {
   using base = parameter_groups<T, Device, adamw_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit AdamW(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  AdamW(const X&, const adamw_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit AdamW(const std::vector<Tensor<T, Device>>& parameters, const adamw_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -110,6 +135,13 @@ class AdamW final : public parameter_groups<T, Device, adamw_options> {
   }
   void check(const adamw_options& o) const override { detail::check_adam("AdamW", o); }
 };
+/// Tensors in braces: `AdamW({w, b})`.
+template <class T, class Device>
+AdamW(std::initializer_list<Tensor<T, Device>>, const adamw_options& = {}) -> AdamW<T, Device>;
+template <class... X>
+AdamW(const X&...) -> AdamW<float, Cpu>;
+template <class X>
+AdamW(const X&, const adamw_options&) -> AdamW<float, Cpu>;
 template <class T, class Device>
 AdamW(const std::vector<parameter_group<T, Device, adamw_options>>&) -> AdamW<T, Device>;
 

@@ -28,6 +28,15 @@ class Adamax final : public parameter_groups<T, Device, adamax_options> {
   using base = parameter_groups<T, Device, adamax_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit Adamax(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  Adamax(const X&, const adamax_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit Adamax(const std::vector<Tensor<T, Device>>& parameters, const adamax_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -54,6 +63,13 @@ class Adamax final : public parameter_groups<T, Device, adamax_options> {
     detail::check_option("Adamax", "weight_decay", o.weight_decay);
   }
 };
+/// Tensors in braces: `Adamax({w, b})`.
+template <class T, class Device>
+Adamax(std::initializer_list<Tensor<T, Device>>, const adamax_options& = {}) -> Adamax<T, Device>;
+template <class... X>
+Adamax(const X&...) -> Adamax<float, Cpu>;
+template <class X>
+Adamax(const X&, const adamax_options&) -> Adamax<float, Cpu>;
 template <class T, class Device>
 Adamax(const std::vector<parameter_group<T, Device, adamax_options>>&) -> Adamax<T, Device>;
 

@@ -30,6 +30,15 @@ class Lamb final : public parameter_groups<T, Device, lamb_options> {
   using base = parameter_groups<T, Device, lamb_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit Lamb(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  Lamb(const X&, const lamb_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit Lamb(const std::vector<Tensor<T, Device>>& parameters, const lamb_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -66,6 +75,13 @@ class Lamb final : public parameter_groups<T, Device, lamb_options> {
     detail::check_option("Lamb", "weight_decay", o.weight_decay);
   }
 };
+/// Tensors in braces: `Lamb({w, b})`.
+template <class T, class Device>
+Lamb(std::initializer_list<Tensor<T, Device>>, const lamb_options& = {}) -> Lamb<T, Device>;
+template <class... X>
+Lamb(const X&...) -> Lamb<float, Cpu>;
+template <class X>
+Lamb(const X&, const lamb_options&) -> Lamb<float, Cpu>;
 template <class T, class Device>
 Lamb(const std::vector<parameter_group<T, Device, lamb_options>>&) -> Lamb<T, Device>;
 

@@ -45,6 +45,15 @@ class LBFGS {
       throw value_error("LBFGS: .max_iter and .history_size must be 1 or more");
     if (options_.max_eval < 0) options_.max_eval = options_.max_iter * 5 / 4;
   }
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit LBFGS(const X&...) : LBFGS(std::vector<vector>()) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  LBFGS(const X&, const lbfgs_options&) : LBFGS(std::vector<vector>()) {
+    detail::takes_parameters_and_options<X>();
+  }
   LBFGS(const LBFGS&) = delete;
   LBFGS& operator=(const LBFGS&) = delete;
 
@@ -206,5 +215,12 @@ class LBFGS {
   double length_ = 0, scale_ = 1;
   std::int64_t iterations_ = 0, evaluations_ = 0;
 };
+/// Tensors in braces: `LBFGS({w, b})`.
+template <class T, class Device>
+LBFGS(std::initializer_list<Tensor<T, Device>>, const lbfgs_options& = {}) -> LBFGS<T, Device>;
+template <class... X>
+LBFGS(const X&...) -> LBFGS<float, Cpu>;
+template <class X>
+LBFGS(const X&, const lbfgs_options&) -> LBFGS<float, Cpu>;
 
 }  // namespace kiln::optim

@@ -25,6 +25,15 @@ class Lion final : public parameter_groups<T, Device, lion_options> {
   using base = parameter_groups<T, Device, lion_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit Lion(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  Lion(const X&, const lion_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit Lion(const std::vector<Tensor<T, Device>>& parameters, const lion_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -48,6 +57,13 @@ class Lion final : public parameter_groups<T, Device, lion_options> {
     detail::check_option("Lion", "weight_decay", o.weight_decay);
   }
 };
+/// Tensors in braces: `Lion({w, b})`.
+template <class T, class Device>
+Lion(std::initializer_list<Tensor<T, Device>>, const lion_options& = {}) -> Lion<T, Device>;
+template <class... X>
+Lion(const X&...) -> Lion<float, Cpu>;
+template <class X>
+Lion(const X&, const lion_options&) -> Lion<float, Cpu>;
 template <class T, class Device>
 Lion(const std::vector<parameter_group<T, Device, lion_options>>&) -> Lion<T, Device>;
 

@@ -31,6 +31,15 @@ class NAdam final : public parameter_groups<T, Device, nadam_options> {
   using base = parameter_groups<T, Device, nadam_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit NAdam(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  NAdam(const X&, const nadam_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit NAdam(const std::vector<Tensor<T, Device>>& parameters, const nadam_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -65,6 +74,13 @@ class NAdam final : public parameter_groups<T, Device, nadam_options> {
     detail::check_option("NAdam", "momentum_decay", o.momentum_decay);
   }
 };
+/// Tensors in braces: `NAdam({w, b})`.
+template <class T, class Device>
+NAdam(std::initializer_list<Tensor<T, Device>>, const nadam_options& = {}) -> NAdam<T, Device>;
+template <class... X>
+NAdam(const X&...) -> NAdam<float, Cpu>;
+template <class X>
+NAdam(const X&, const nadam_options&) -> NAdam<float, Cpu>;
 template <class T, class Device>
 NAdam(const std::vector<parameter_group<T, Device, nadam_options>>&) -> NAdam<T, Device>;
 

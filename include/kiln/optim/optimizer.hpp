@@ -57,6 +57,13 @@ inline void check_option(const char* optimizer, const char* name, double value, 
     throw value_error(message(optimizer, ": .", name, " is ", value, ": it must be a finite number from ", low, " on"));
   throw value_error(message(optimizer, ": .", name, " is ", value, ": it must be in [", low, ", ", high, ")"));
 }
+
+template <class... X>
+void takes_parameters_and_options() {
+  static_assert(kiln::detail::never<X...>,
+                "kiln: an optimizer takes parameters and options by name: optim::SGD o(nn::parameters(net), {.lr = "
+                "0.1}), or tensors in braces, optim::SGD o({w, b}, {.lr = 0.1})");
+}
 }  // namespace detail
 
 }  // namespace kiln::optim

@@ -31,6 +31,15 @@ class RAdam final : public parameter_groups<T, Device, radam_options> {
   using base = parameter_groups<T, Device, radam_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit RAdam(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  RAdam(const X&, const radam_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit RAdam(const std::vector<Tensor<T, Device>>& parameters, const radam_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -66,6 +75,13 @@ class RAdam final : public parameter_groups<T, Device, radam_options> {
     detail::check_option("RAdam", "weight_decay", o.weight_decay);
   }
 };
+/// Tensors in braces: `RAdam({w, b})`.
+template <class T, class Device>
+RAdam(std::initializer_list<Tensor<T, Device>>, const radam_options& = {}) -> RAdam<T, Device>;
+template <class... X>
+RAdam(const X&...) -> RAdam<float, Cpu>;
+template <class X>
+RAdam(const X&, const radam_options&) -> RAdam<float, Cpu>;
 template <class T, class Device>
 RAdam(const std::vector<parameter_group<T, Device, radam_options>>&) -> RAdam<T, Device>;
 

@@ -28,6 +28,15 @@ class RMSprop final : public parameter_groups<T, Device, rmsprop_options> {
   using base = parameter_groups<T, Device, rmsprop_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit RMSprop(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  RMSprop(const X&, const rmsprop_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit RMSprop(const std::vector<Tensor<T, Device>>& parameters, const rmsprop_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -63,6 +72,13 @@ class RMSprop final : public parameter_groups<T, Device, rmsprop_options> {
     detail::check_option("RMSprop", "momentum", o.momentum);
   }
 };
+/// Tensors in braces: `RMSprop({w, b})`.
+template <class T, class Device>
+RMSprop(std::initializer_list<Tensor<T, Device>>, const rmsprop_options& = {}) -> RMSprop<T, Device>;
+template <class... X>
+RMSprop(const X&...) -> RMSprop<float, Cpu>;
+template <class X>
+RMSprop(const X&, const rmsprop_options&) -> RMSprop<float, Cpu>;
 template <class T, class Device>
 RMSprop(const std::vector<parameter_group<T, Device, rmsprop_options>>&) -> RMSprop<T, Device>;
 

@@ -27,6 +27,15 @@ class SGD final : public parameter_groups<T, Device, sgd_options> {
   using base = parameter_groups<T, Device, sgd_options>;
 
  public:
+  /// Not possible: says how parameters and options are given.
+  template <class... X>
+  explicit SGD(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  SGD(const X&, const sgd_options&) {
+    detail::takes_parameters_and_options<X>();
+  }
   explicit SGD(const std::vector<Tensor<T, Device>>& parameters, const sgd_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -54,6 +63,13 @@ class SGD final : public parameter_groups<T, Device, sgd_options> {
       throw value_error("SGD: .nesterov needs a .momentum above 0, and no .dampening");
   }
 };
+/// Tensors in braces: `SGD({w, b})`.
+template <class T, class Device>
+SGD(std::initializer_list<Tensor<T, Device>>, const sgd_options& = {}) -> SGD<T, Device>;
+template <class... X>
+SGD(const X&...) -> SGD<float, Cpu>;
+template <class X>
+SGD(const X&, const sgd_options&) -> SGD<float, Cpu>;
 template <class T, class Device>
 SGD(const std::vector<parameter_group<T, Device, sgd_options>>&) -> SGD<T, Device>;
 

@@ -34,6 +34,15 @@ struct created<void, V...> {
 template <class T, class... V>
 using created_t = typename created<T, V...>::type;
 
+/// Not possible: a type is no value.
+template <Element T, class D>
+Tensor<T> dtype_as_value() {
+  static_assert(never<D>,
+                "kiln: the element type is part of a tensor's type: write zeros<double>({2, 3}), and for types that "
+                "are chosen while the program runs see kiln/dynamic.hpp");
+  return {};
+}
+
 /// Sets element i to f(i), on several threads where that pays.
 template <Element T, class F>
 void generate_elements(T* to, std::int64_t n, F f) {
@@ -51,7 +60,11 @@ Tensor<T, Device> empty(const dims& sizes, Device where = {}) {
   return Tensor<T, Device>(detail::executor<Device>::new_tensor(dtype_of<T>, sizes, where));
 }
 /// Sizes may stand without braces: `empty(2, 3)`; so for zeros, ones, rand and randn.
-template <Element T = float, std::integral... Sizes>
+template <Element T = float, std::same_as<dtype> D>
+Tensor<T> empty(const dims&, D) {
+  return detail::dtype_as_value<T, D>();
+}
+template <Element T = float, detail::SizeLike... Sizes>
   requires(sizeof...(Sizes) > 0)
 auto empty(Sizes... sizes) {
   return empty<T>(dims{sizes...});
@@ -66,12 +79,20 @@ auto full(const dims& sizes, V value, Device where = {}) {
   detail::executor<Device>::fill(*result.state(), element);
   return result;
 }
+template <class T = void, std::same_as<dtype> Device, Number V>
+auto full(const dims&, V, Device) {
+  return detail::dtype_as_value<detail::created_t<T, V>, Device>();
+}
 /// Every element is 0. Throws shape_error for a negative size.
 template <Element T = float, class Device = Cpu>
 Tensor<T, Device> zeros(const dims& sizes, Device where = {}) {
   return full<T, Device>(sizes, 0, where);
 }
-template <Element T = float, std::integral... Sizes>
+template <Element T = float, std::same_as<dtype> D>
+Tensor<T> zeros(const dims&, D) {
+  return detail::dtype_as_value<T, D>();
+}
+template <Element T = float, detail::SizeLike... Sizes>
   requires(sizeof...(Sizes) > 0)
 auto zeros(Sizes... sizes) {
   return zeros<T>(dims{sizes...});
@@ -81,7 +102,11 @@ template <Element T = float, class Device = Cpu>
 Tensor<T, Device> ones(const dims& sizes, Device where = {}) {
   return full<T, Device>(sizes, 1, where);
 }
-template <Element T = float, std::integral... Sizes>
+template <Element T = float, std::same_as<dtype> D>
+Tensor<T> ones(const dims&, D) {
+  return detail::dtype_as_value<T, D>();
+}
+template <Element T = float, detail::SizeLike... Sizes>
   requires(sizeof...(Sizes) > 0)
 auto ones(Sizes... sizes) {
   return ones<T>(dims{sizes...});
@@ -172,7 +197,8 @@ auto arange(B end, Device where = {}) {
 /// `steps` numbers from start to end, both included, at equal distances. Throws value_error for a negative number of
 /// them, or numbers that an integer type cannot hold.
 template <Element T = float, class Device = Cpu, Number A, Number B>
-Tensor<T, Device> linspace(A start, B end, std::int64_t steps, Device where = {}) {
+Tensor<T, Device> linspace(A start, B end, detail::whole_number how_many, Device where = {}) {
+  const std::int64_t steps = how_many.value;
   if (steps < 0) throw value_error(message("linspace: ", steps, " steps: use 0 or more"));
   const double a = static_cast<double>(start), b = static_cast<double>(end);
   detail::number_as<T>(a, "linspace");
@@ -270,6 +296,26 @@ auto tensor(const R& values) {
   auto result = empty<typename detail::nested<R>::type>(sizes);
   detail::copy_nested(values, sizes, 0, result.data());
   return result;
+}
+
+/// A copy of the elements of a list, `tensor({1.f, 2.f})` or of lists; of the type in which they are written, or of the
+/// one named, `tensor<float>({1, 2})`.
+template <Element S>
+auto tensor(std::initializer_list<S> values) {
+  return tensor<std::initializer_list<S>>(values);
+}
+template <Element S>
+auto tensor(std::initializer_list<S> values, const dims& sizes) {
+  return tensor<std::initializer_list<S>>(values, sizes);
+}
+template <Element S>
+auto tensor(std::initializer_list<std::initializer_list<S>> values) {
+  return tensor<std::initializer_list<std::initializer_list<S>>>(values);
+}
+/// A number as a 0-d tensor.
+template <Element S>
+auto tensor(S value) {
+  return Tensor<S>(value);
 }
 
 /// A tensor that looks at memory it does not own, `strides` elements apart along each axis: of the host, or with

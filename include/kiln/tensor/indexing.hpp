@@ -5,7 +5,9 @@
 // faster than it loads lanes one by one, they are evaluated at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 
 #include <kiln/core/index_job.hpp>
@@ -241,6 +243,16 @@ auto index_select(const X& x, std::int64_t axis, const Index& index) {
       return detail::taken_by_index(table, at, how);
   }
 }
+/// The same of positions in a list: `index_select(x, 0, {2, 0})`.
+template <Expression X>
+auto index_select(const X& x, std::int64_t axis, std::initializer_list<std::int64_t> index) {
+  const Tensor<std::int64_t> at(detail::executor<Cpu>::new_tensor(dtype::int64, {index.size()}));
+  std::copy(index.begin(), index.end(), at.data());
+  if constexpr (detail::any_transformed<X>)
+    return index_select(x, axis, at);
+  else
+    return index_select(x, axis, at.to(detail::as_tensor(x).device()));
+}
 /// result[i][j][k] = x[i][index[i][j][k]][k], for axis 1 of three: torch.gather. The result has the index's shape,
 /// which along the other axes is no longer than x's. Throws index_error, shape_error.
 template <Expression X, Expression Index>
@@ -303,6 +315,16 @@ auto scatter_add(const X& x, std::int64_t axis, const Index& index, const V& val
 template <Expression X, Expression Index, Expression V>
 auto scatter(const X& x, std::int64_t axis, const Index& index, const V& values) {
   return detail::scatter_with(index_move::scatter, x, axis, index, values, false, "scatter");
+}
+/// The same with one number everywhere. Throws value_error for one that an integer type does not hold.
+template <Expression X, Expression Index, Number V>
+auto scatter(const X& x, std::int64_t axis, const Index& index, V value) {
+  using T = typename X::value_type;
+  const T number = detail::number_as<T>(value, "scatter");
+  if constexpr (detail::any_transformed<X, Index>)
+    return scatter(x, axis, index, x);
+  else
+    return scatter(x, axis, index, expand(Tensor<T>(number).to(detail::as_tensor(x).device()), shape_of(index)));
 }
 /// x with the slices of `values` along an axis added to those that a 1-D index names: torch.index_add. Throws
 /// index_error, shape_error.

@@ -193,7 +193,8 @@ int cat(std::initializer_list<detail::any_part>, std::int64_t = 0) {
   return 0;
 }
 /// Not possible: tensors stand in braces.
-template <Expression X, Expression... Y>
+template <Expression X, class... Y>
+  requires((Expression<Y> || Number<Y>)&&...)
 int cat(const X&, const Y&...) {
   static_assert(detail::never<X>, "kiln: the tensors stand in braces: cat({a, b}, axis)");
   return 0;
@@ -232,7 +233,8 @@ int stack(std::initializer_list<detail::any_part>, std::int64_t = 0) {
   return 0;
 }
 /// Not possible: tensors stand in braces.
-template <Expression X, Expression... Y>
+template <Expression X, class... Y>
+  requires((Expression<Y> || Number<Y>)&&...)
 int stack(const X&, const Y&...) {
   static_assert(detail::never<X>, "kiln: the tensors stand in braces: stack({a, b}, axis)");
   return 0;

@@ -21,10 +21,17 @@ std::ostream& put(std::ostream& out, const std::string& text);
 /// them: four digits, three elements from each end of an axis if there are more than 1000. An expression is evaluated.
 template <Expression X>
 std::string to_string(const X& x) {
-  if constexpr (Leaf<X>)
-    if (!x.defined()) return "tensor(undefined)";
-  const auto here = detail::as_tensor(x);
-  return detail::tensor_text(*here.to(Cpu{}).state(), here.needs_grad());
+  if constexpr (detail::is_transformed<X>) {
+    static_assert(detail::never<X>,
+                  "kiln: within vmap and jvp a tensor stands for many and is not printed: print what goes into the "
+                  "function, or what it returns");
+    return {};
+  } else {
+    if constexpr (Leaf<X>)
+      if (!x.defined()) return "tensor(undefined)";
+    const auto here = detail::as_tensor(x);
+    return detail::tensor_text(*here.to(Cpu{}).state(), here.needs_grad());
+  }
 }
 
 namespace detail {

@@ -51,7 +51,7 @@ Tensor<T, Device> rand(const dims& sizes, generator& from = default_generator(),
   detail::random_filler<Device>::template uniform<T>(*result.state(), words);
   return result;
 }
-template <Element T = float, std::integral... Sizes>
+template <Element T = float, detail::SizeLike... Sizes>
   requires(sizeof...(Sizes) > 0)
 auto rand(Sizes... sizes) {
   return rand<T>(dims{sizes...});
@@ -65,7 +65,7 @@ Tensor<T, Device> randn(const dims& sizes, generator& from = default_generator()
   detail::random_filler<Device>::template normal<T>(*result.state(), words);
   return result;
 }
-template <Element T = float, std::integral... Sizes>
+template <Element T = float, detail::SizeLike... Sizes>
   requires(sizeof...(Sizes) > 0)
 auto randn(Sizes... sizes) {
   return randn<T>(dims{sizes...});

@@ -252,7 +252,8 @@ class recording_scope {
 /// While it lives, this thread records nothing for backward passes.
 class no_grad : detail::recording_scope {
  public:
-  no_grad() : recording_scope(false) {}
+  [[nodiscard("it acts as long as it lives: give it a name, kiln::no_grad quiet;")]] no_grad()
+      : recording_scope(false) {}
 };
 
 /// Whether evaluations on this thread are recorded for backward passes.

@@ -14,6 +14,7 @@
 #include <kiln/core/extents.hpp>
 #include <kiln/tensor/compute.hpp>
 #include <kiln/tensor/nested.hpp>
+#include <kiln/tensor/other_names.hpp>
 #include <kiln/tensor/view_history.hpp>
 
 namespace kiln {
@@ -59,6 +60,11 @@ ref<tensor_state> moved_to(const ref<tensor_state>& values, To where) {
   }
 }
 
+/// What stands for a size that was refused, so that nothing else is said about it.
+struct no_size {
+  operator std::int64_t() const { return 0; }
+};
+
 /// A vector, array or span.
 template <class R>
 concept Values = !Operand<R> && requires(const R& r) {
@@ -89,7 +95,8 @@ struct dtype_in_place {
 }  // namespace detail
 
 template <Element T, class Device = Cpu, class Extents = dynamic_extents>
-class Tensor : public common_methods<Tensor<T, Device, Extents>> {
+class Tensor : public common_methods<Tensor<T, Device, Extents>>,
+               public detail::other_names<Tensor<T, Device, Extents>> {
   static_assert(std::same_as<Extents, dynamic_extents>,
                 "kiln: only dynamic extents work in this version: leave the third parameter out");
   static_assert(detail::HasExecutor<Device>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
@@ -104,8 +111,16 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   /// A handle without a tensor; assign one before use.
   Tensor() = default;
   /// A 0-d tensor.
-  explicit Tensor(T value) : state_(detail::executor<Device>::new_tensor(dtype_of<T>, {}, Device{})) {
-    detail::executor<Device>::fill(*state_, value);
+  template <Number S>
+  explicit Tensor(S value) : state_(detail::executor<Device>::new_tensor(dtype_of<T>, {}, Device{})) {
+    detail::executor<Device>::fill(*state_, static_cast<T>(static_cast<compute_t<T>>(value)));
+  }
+  /// Not possible: a number becomes no tensor by itself. (A pack, so that it comes after the one above.)
+  template <Number S, class... Nothing>
+    requires(sizeof...(Nothing) == 0)
+  Tensor(S, Nothing...) {
+    static_assert(detail::never<S>,
+                  "kiln: a number is no tensor: Tensor<float> x(3) is one of one element, full({2}, 3) one of many");
   }
   /// From nested lists: `Tensor<float> a{{1, 2}, {3, 4}}`. Throws shape_error if the lists differ in length.
   Tensor(std::initializer_list<nested_list<T>> parts) {
@@ -204,7 +219,9 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   Tensor& copy_(const E& e) { return update(where(true, detail::written_as<T>(e, "copy_"), *this)); }
   /// Sets every element. Throws value_error for a number that an integer type does not hold.
   template <Number V>
-  Tensor& fill_(V value) { return copy_(detail::number_as<T>(value, "fill_")); }
+  Tensor& fill_(V value) {
+    return copy_(detail::number_as<T>(value, "fill_"));
+  }
   /// Sets every element to 0.
   Tensor& zero_() { return fill_(T(0)); }
 
@@ -220,6 +237,14 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   int dim() const { return sizes().rank(); }
   /// Size along an axis; negative axes count from the end. Throws index_error.
   std::int64_t size(std::int64_t axis) const { return sizes()[normalize_axis(axis, dim(), "size")]; }
+  /// Not possible: in PyTorch all sizes, in NumPy and in C++ the number of elements.
+  template <class Never = void>
+  detail::no_size size() const {
+    static_assert(detail::never<Never>,
+                  "kiln: size(axis) is the size along one axis, sizes() are all of them, numel() is the number of "
+                  "elements");
+    return {};
+  }
   /// Number of elements.
   std::int64_t numel() const { return count(sizes()); }
   /// Whether the elements lie in row-major order without gaps.
@@ -257,6 +282,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   /// index_error.
   template <std::convertible_to<std::int64_t>... I>
   std::conditional_t<on_host, T&, T> operator()(I... index) const {
+    static_assert(!(std::floating_point<I> || ...), "kiln: an index has no fraction: static_cast<int>() it");
     const std::array<std::int64_t, sizeof...(I)> at{static_cast<std::int64_t>(index)...};
     if (static_cast<int>(sizeof...(I)) != dim())
       throw index_error(
@@ -274,6 +300,15 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
     else
       return detail::executor<Device>::template read<T>(*state(), offset);
   }
+  /// Not possible: says where ranges stand.
+  template <class... I>
+    requires(!(std::convertible_to<I, std::int64_t> && ...))
+  Tensor operator()(const I&...) const {
+    static_assert(detail::never<I...>,
+                  "kiln: x(i, j) is one element, by whole numbers: ranges stand in brackets, x[{0, slice(1, 3)}], a "
+                  "mask in x[mask]");
+    return *this;
+  }
 
   // Views of the same elements; defined and described in views.hpp.
   /// x[i] is select(0, i), x[{1, slice(2, 5)}] takes an index or a range of each axis from the first on. Assigned to,
@@ -283,6 +318,10 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
     return select(0, static_cast<std::int64_t>(index));
   }
   Tensor operator[](std::initializer_list<axis_index> indices) const;
+  template <std::same_as<axis_range> R>
+  Tensor operator[](const R& range) const {
+    return (*this)[{axis_index(range)}];
+  }
   /// The elements where a mask is true, and x[mask] = v writes there; masked_elements.hpp describes it.
   template <Expression M>
     requires std::is_same_v<typename M::value_type, bool> masked_elements<T, Device>
@@ -294,13 +333,22 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
                   "kiln: for x[indices] write index_select(x, 0, indices), or gather(x, axis, indices)");
     return *this;
   }
+  /// Not possible, either.
+  template <class I>
+    requires(!std::integral<I> && !Expression<I> && !std::same_as<I, axis_range>)
+  Tensor operator[](const I&) const {
+    static_assert(detail::never<I>,
+                  "kiln: x[...] takes a whole number, slice(1, 3), {slice(), 0}, or a mask; for positions in a vector "
+                  "write index_select(x, 0, tensor(positions))");
+    return *this;
+  }
   Tensor reshape(const dims& sizes) const;
-  template <std::integral... I>
+  template <detail::SizeLike... I>
     requires(sizeof...(I) > 0)
   Tensor reshape(I... each)
   const { return reshape(dims{each...}); }
   Tensor view(const dims& sizes) const;
-  template <std::integral... I>
+  template <detail::SizeLike... I>
     requires(sizeof...(I) > 0)
   Tensor view(I... each)
   const { return view(dims{each...}); }
@@ -309,7 +357,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   Tensor transpose(std::int64_t a, std::int64_t b) const;
   Tensor t() const;
   Tensor permute(const dims& order) const;
-  template <std::integral... I>
+  template <detail::SizeLike... I>
     requires(sizeof...(I) > 0)
   Tensor permute(I... each)
   const { return permute(dims{each...}); }
@@ -317,7 +365,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   Tensor squeeze(std::int64_t axis) const;
   Tensor unsqueeze(std::int64_t axis) const;
   Tensor expand(const dims& sizes) const;
-  template <std::integral... I>
+  template <detail::SizeLike... I>
     requires(sizeof...(I) > 0)
   Tensor expand(I... each)
   const { return expand(dims{each...}); }
@@ -327,9 +375,9 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   Tensor select(std::int64_t axis, std::int64_t index) const;
 
   // Defined and described in transfer.hpp.
-  /// The values on a device: this tensor if it is there, else a copy.
+  /// The values on a device, or as another element type: this tensor if it is that already, else a copy.
   template <class To>
-  Tensor<T, To> to(To where = {}) const;
+  auto to(To where = {}) const;
   /// Where the elements lie.
   Device device() const { return detail::executor<Device>::device_of(*state()->memory); }
 
@@ -411,11 +459,23 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>> {
   explicit Tensor(ref<tensor_state> state) : state_(std::move(state)) {}
 
  private:
+  // What is refused is handed on as a tensor of the right type, so that the sentence stands alone.
   template <class E>
-  static const E& as_own_type(const E& e) {
-    static_assert(detail::same_dtype<typename E::value_type, T>::checked);
-    static_assert(detail::same_device<typename E::device_type, Device>::checked);
-    return e;
+  static decltype(auto) as_own_type(const E& e) {
+    constexpr bool within = requires {
+      typename E::device_type::below;
+    };
+    static_assert(!within,
+                  "kiln: within vmap and jvp tensors have other types: declare them as `auto`, auto y = "
+                  "(x * 2).eval(), and parameters as `const auto& x`");
+    if constexpr (!within) {
+      static_assert(detail::same_dtype<typename E::value_type, T>::checked);
+      static_assert(detail::same_device<typename E::device_type, Device>::checked);
+    }
+    if constexpr (within || !std::is_same_v<typename E::device_type, Device>)
+      return Tensor();
+    else
+      return (e);
   }
   template <class E>
   Tensor& update(const E& e) {
@@ -448,6 +508,11 @@ std::ostream& operator<<(std::ostream& out, const X& x) {
 /// The tensor that an expression becomes, or is: `Tensor c = a * b;`.
 template <Expression E>
 Tensor(const E&) -> Tensor<typename E::value_type, typename E::device_type>;
+/// A 0-d tensor of the number's type.
+template <Element S>
+Tensor(S) -> Tensor<S>;
+/// Elements of the default type, where none is named: `Tensor t;`.
+Tensor()->Tensor<float>;
 /// Leads to the sentence on sizes.
 template <std::integral... Sizes>
   requires(sizeof...(Sizes) > 1)
@@ -456,6 +521,10 @@ Tensor(Sizes...)
 /// Elements of the type in which they are written: `Tensor a{1.f, 2.f};` is a Tensor<float>.
 template <Number S>
 Tensor(std::initializer_list<S>) -> Tensor<S>;
+template <Number A, Number B, Number... C>
+  requires(std::floating_point<A> || std::floating_point<B> || (std::floating_point<C> || ...))
+Tensor(A, B, C...)
+->Tensor<std::common_type_t<A, B, C...>>;
 template <Number S>
 Tensor(std::initializer_list<std::initializer_list<S>>) -> Tensor<S>;
 template <Number S>

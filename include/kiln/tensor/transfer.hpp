@@ -69,18 +69,25 @@ class transfer_node final : public op_node_of<1> {
 
 }  // namespace detail
 
-/// The values on a device, `x.to<Cuda>()` or `x.to(Cuda{1})`: this tensor if it is there, else a contiguous copy. A
+/// The values as another element type, `x.to<double>()`: cast<double>(x), evaluated. Or
+/// the values on a device, `x.to<Cuda>()` or `x.to(Cuda{1})`: this tensor if it is there, else a contiguous copy. A
 /// copy to a GPU does not wait for it, one to the host does. Between devices with the host's memory (Cpu, EigenCpu)
 /// nothing is copied: it is the same tensor, with the same gradient. Throws memory_error, device_error.
 template <Element T, class Device, class Extents>
 template <class To>
-Tensor<T, To> Tensor<T, Device, Extents>::to(To where) const {
-  if constexpr (std::same_as<Device, To>)
-    if (device() == where) return *this;
-  if constexpr (detail::OnHost<Device> && detail::OnHost<To>) {
+auto Tensor<T, Device, Extents>::to([[maybe_unused]] To where) const {
+  if constexpr (Element<To>) {
+    return Tensor<To, Device>(cast<To>(*this));
+  } else if constexpr (!std::is_class_v<To> || Expression<To> || !detail::HasExecutor<To>) {
+    static_assert(detail::never<To>,
+                  "kiln: x.to<...>() takes a device, x.to<Cuda>() (from kiln/cuda.hpp), or an element type, "
+                  "x.to<double>(): both are part of a tensor's type, and none can be chosen by a value or a text");
+    return *this;
+  } else if constexpr (detail::OnHost<Device> && detail::OnHost<To>) {
     return Tensor<T, To>(state());
   } else {
-    static_assert(detail::HasExecutor<To>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
+    if constexpr (std::same_as<Device, To>)
+      if (device() == where) return *this;
     ref<tensor_state> moved = [&] {
       const no_grad quiet;
       return detail::moved_to<Device>(contiguous_layout() ? state() : clone().state(), where);

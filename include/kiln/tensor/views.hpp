@@ -6,8 +6,10 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -79,7 +81,8 @@ auto reshape(const X& x, const dims& sizes) {
     return detail::seen_as(base.clone(), wanted);
   }
 }
-template <Expression X, std::integral... Sizes>
+/// Sizes may stand without braces; so for view, expand and permute.
+template <Expression X, detail::SizeLike... Sizes>
   requires(sizeof...(Sizes) > 0)
 auto reshape(const X& x, Sizes... sizes) {
   return reshape(x, dims{sizes...});
@@ -90,6 +93,11 @@ auto view(const X& x, const dims& sizes) {
   const auto base = detail::as_tensor(x);
   const dims wanted = detail::resolved_sizes(base.sizes(), sizes, "view");
   return detail::seen_as(base, wanted);
+}
+template <Expression X, detail::SizeLike... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto view(const X& x, Sizes... sizes) {
+  return view(x, dims{sizes...});
 }
 /// Axes begin to end (both included) as one; of a 0-d tensor, one element. Throws index_error, value_error.
 template <Expression X>
@@ -127,6 +135,11 @@ template <Expression X>
 auto permute(const X& x, const dims& order) {
   return detail::view_through(x, [&](const detail::layout& l) { return detail::permuted(l, order); });
 }
+template <Expression X, detail::SizeLike... Axes>
+  requires(sizeof...(Axes) > 0)
+auto permute(const X& x, Axes... order) {
+  return permute(x, dims{order...});
+}
 /// The view with one axis moved to another place. Throws index_error.
 template <Expression X>
 auto movedim(const X& x, std::int64_t from, std::int64_t to) {
@@ -153,6 +166,11 @@ template <Expression X>
 auto expand(const X& x, const dims& sizes) {
   return detail::view_through(x, [&](const detail::layout& l) { return detail::expanded(l, sizes); });
 }
+template <Expression X, detail::SizeLike... Sizes>
+  requires(sizeof...(Sizes) > 0)
+auto expand(const X& x, Sizes... sizes) {
+  return expand(x, dims{sizes...});
+}
 /// The same as expand, by NumPy's name.
 template <Expression X>
 auto broadcast_to(const X& x, const dims& sizes) {
@@ -177,6 +195,53 @@ auto narrow(const X& x, std::int64_t axis, std::int64_t begin, std::int64_t leng
 template <Expression X>
 auto select(const X& x, std::int64_t axis, std::int64_t index) {
   return detail::view_through(x, [&](const detail::layout& l) { return detail::selected(l, axis, index); });
+}
+
+namespace detail {
+/// x[0], x[1] ... along the first axis.
+template <class X>
+class member_iterator {
+ public:
+  using value_type = X;
+  using reference = X;
+  using pointer = void;
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::input_iterator_tag;
+
+  member_iterator() = default;
+  member_iterator(X of, std::int64_t at) : of_(std::move(of)), at_(at) {}
+  X operator*() const { return select(of_, 0, at_); }
+  member_iterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  member_iterator operator++(int) {
+    member_iterator before = *this;
+    ++at_;
+    return before;
+  }
+  friend bool operator==(const member_iterator& a, const member_iterator& b) { return a.at_ == b.at_; }
+
+ private:
+  X of_;
+  std::int64_t at_ = 0;
+};
+}  // namespace detail
+
+/// `for (auto row : x)` goes along the first axis, over the views x[0], x[1] ...: what is written to them in place is
+/// written to x. An expression is evaluated. Throws shape_error for a tensor without axes.
+template <Expression X>
+auto begin(const X& x) {
+  auto values = detail::as_tensor(x);
+  if (values.sizes().rank() == 0)
+    throw shape_error("for (auto row : x): a tensor of shape [] has no axis to go along: its value is x.item()");
+  return detail::member_iterator<decltype(values)>(std::move(values), 0);
+}
+/// Where begin(x) arrives: nothing is evaluated for it.
+template <Expression X>
+auto end(const X& x) {
+  const dims sizes = shape_of(x);
+  return detail::member_iterator<decltype(detail::as_tensor(x))>({}, sizes.rank() > 0 ? sizes[0] : 0);
 }
 
 /// All of an axis, as `x[{slice(), 0}]` names it.

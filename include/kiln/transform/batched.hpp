@@ -47,6 +47,7 @@ class Tensor<T, batched<Device>, dynamic_extents>
   auto device() const { return all_.device(); }
   std::uint64_t transform() const { return transform_; }
   Tensor clone() const { return {all_.clone(), transform_}; }
+  Tensor contiguous() const { return {all_.contiguous(), transform_}; }
   Tensor detach() const { return {all_.detach(), transform_}; }
 
  private:

@@ -56,6 +56,12 @@ class Tensor<T, dual<Device>, dynamic_extents>
     else
       return {value_.clone(), {}, transform_};
   }
+  Tensor contiguous() const {
+    if constexpr (moves)
+      return {value_.contiguous(), tangent_.contiguous(), transform_};
+    else
+      return {value_.contiguous(), {}, transform_};
+  }
   /// The value, which no longer changes.
   Tensor detach() const;
 

@@ -85,6 +85,16 @@ template <class F>
 auto hessian(F f) {
   return jacfwd(grad(std::move(f)));
 }
+/// jacobian(f)(x).
+template <class F, Expression X>
+auto jacobian(F f, const X& x) {
+  return jacobian(std::move(f))(x);
+}
+/// hessian(f)(x).
+template <class F, Expression X>
+auto hessian(F f, const X& x) {
+  return hessian(std::move(f))(x);
+}
 /// The hessian of f at x times v, without the hessian: about four times the cost of f.
 template <class F, Expression X, Expression V>
 auto hvp(F f, const X& x, const V& v) {

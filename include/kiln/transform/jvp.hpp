@@ -83,5 +83,13 @@ template <class F, detail::TensorInput X, detail::TensorInput DX>
 auto jvp(F f, const X& x, const DX& dx) {
   return detail::jvp_call(f, std::tuple<X>{x}, std::tuple<DX>{dx});
 }
+/// Not possible: a tangent is missing.
+template <class F, class X>
+auto jvp(F, const X& x) {
+  static_assert(detail::never<X>,
+                "kiln: jvp takes the arguments and their tangents: jvp(f, x, dx), or jvp(f, std::tuple(x, y), "
+                "std::tuple(dx, dy))");
+  return std::pair{x, x};
+}
 
 }  // namespace kiln

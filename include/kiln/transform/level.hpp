@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -147,22 +148,41 @@ auto lifted(const X& x) {
 
 /// The part of Tensor's interface that is made of functions.
 template <class Self>
-class transformed_tensor {
+class transformed_tensor : public common_methods<Self> {
+  using common_methods<Self>::self;
+
  public:
   int dim() const { return self().sizes().rank(); }
   dims shape() const { return self().sizes(); }
   std::int64_t size(std::int64_t axis) const { return self().sizes()[normalize_axis(axis, dim(), "size")]; }
   std::int64_t numel() const { return count(self().sizes()); }
   Self reshape(const dims& sizes) const { return kiln::reshape(self(), sizes); }
+  template <SizeLike... I>
+    requires(sizeof...(I) > 0)
+  Self reshape(I... each)
+  const { return reshape(dims{each...}); }
   Self view(const dims& sizes) const { return kiln::reshape(self(), sizes); }
+  template <SizeLike... I>
+    requires(sizeof...(I) > 0)
+  Self view(I... each)
+  const { return view(dims{each...}); }
   Self flatten(std::int64_t begin = 0, std::int64_t end = -1) const { return kiln::flatten(self(), begin, end); }
+  Self transpose() const { return kiln::transpose(self()); }
   Self transpose(std::int64_t a, std::int64_t b) const { return kiln::transpose(self(), a, b); }
   Self t() const { return kiln::t(self()); }
   Self permute(const dims& order) const { return kiln::permute(self(), order); }
+  template <SizeLike... I>
+    requires(sizeof...(I) > 0)
+  Self permute(I... each)
+  const { return permute(dims{each...}); }
   Self squeeze() const { return kiln::squeeze(self()); }
   Self squeeze(std::int64_t axis) const { return kiln::squeeze(self(), axis); }
   Self unsqueeze(std::int64_t axis) const { return kiln::unsqueeze(self(), axis); }
   Self expand(const dims& sizes) const { return kiln::expand(self(), sizes); }
+  template <SizeLike... I>
+    requires(sizeof...(I) > 0)
+  Self expand(I... each)
+  const { return expand(dims{each...}); }
   Self slice(std::int64_t axis, std::int64_t begin, std::int64_t end = to_end, std::int64_t step = 1) const {
     return kiln::slice(self(), axis, begin, end, step);
   }
@@ -174,6 +194,10 @@ class transformed_tensor {
   template <std::integral I>
   Self operator[](I index) const {
     return select(0, static_cast<std::int64_t>(index));
+  }
+  template <std::same_as<axis_range> R>
+  Self operator[](const R& range) const {
+    return (*this)[{axis_index(range)}];
   }
   Self operator[](std::initializer_list<axis_index> indices) const {
     if (indices.size() > static_cast<std::size_t>(dim())) throw index_error(too_many_indices(indices.size(), shape()));
@@ -191,7 +215,25 @@ class transformed_tensor {
                   "take the elements before");
     return self();
   }
+  /// One element of each member, by one index per axis: x[{i, j}]. Throws index_error.
+  template <std::integral... I>
+  Self operator()(I... index) const {
+    if (static_cast<int>(sizeof...(I)) != dim())
+      throw index_error(
+          message("element: ", sizeof...(I), " indices for a tensor of shape ", shape(), ": give one per axis"));
+    return (*this)[{axis_index(index)...}];
+  }
   const Self& eval() const { return self(); }
+  /// As another element type: cast<T>(x), evaluated.
+  template <class To>
+  auto to(To = {}) const {
+    static_assert(Element<To> || std::same_as<To, decltype(self().device())>,
+                  "kiln: nothing moves to another device within vmap and jvp: move it before, or after");
+    if constexpr (Element<To>)
+      return kiln::cast<To>(self()).eval();
+    else
+      return self();
+  }
 
   /// Not possible: says what to write.
   template <class Answer = void>
@@ -206,6 +248,27 @@ class transformed_tensor {
   explicit operator bool() const {
     item<Answer>();
     return false;
+  }
+
+  /// Not possible: a member of a batch has no memory of its own.
+  template <class Never = void>
+  auto span() const {
+    static_assert(never<Never>,
+                  "kiln: within vmap and jvp a tensor has no memory of its own: x[i] and x(i, j) are its elements");
+    return std::span<typename Self::value_type>();
+  }
+  /// Not possible, as span().
+  template <class Never = void>
+  auto data() const {
+    return span<Never>().data();
+  }
+  /// Not possible: gradients within transforms are functions.
+  template <class Never = void>
+  const Self& requires_grad(bool = true) const {
+    static_assert(never<Never>,
+                  "kiln: requires_grad has no meaning within vmap and jvp: the gradient of a function f there is "
+                  "grad(f)");
+    return self();
   }
 
   /// Not possible: a value within a transform may share its memory with the tensor outside, which must not change.
@@ -247,9 +310,6 @@ class transformed_tensor {
                   "them with where(condition, a, b)");
     return static_cast<Self&>(*this);
   }
-
- private:
-  const Self& self() const { return static_cast<const Self&>(*this); }
 };
 
 }  // namespace detail

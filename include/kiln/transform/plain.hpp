@@ -68,14 +68,30 @@ constexpr auto traced_result(const R& r) {
   }
 }
 
+template <class T, class F, std::size_t... I, class... X>
+constexpr auto trace_at(std::index_sequence<I...>, const F& f, const X&... x) {
+  constexpr bool takes = requires {
+    f(traced_input<inputs_of<F>, static_cast<int>(I)>(x)...);
+  };
+  static_assert(takes,
+                "kiln: a function of plain numbers is called with what records them, once for each argument: take "
+                "them as `auto`, [](auto x) { return x * x; }");
+  if constexpr (takes) {
+    constexpr bool returns = !std::is_void_v<decltype(f(traced_input<inputs_of<F>, static_cast<int>(I)>(x)...))>;
+    static_assert(returns, "kiln: the function to be differentiated returns nothing: write return before its value");
+    if constexpr (returns)
+      return traced_result<T>(f(traced_input<inputs_of<F>, static_cast<int>(I)>(x)...));
+    else
+      return scalar<T>{};
+  } else {
+    return scalar<T>{};
+  }
+}
 /// f's result as an expression over inputs of `inputs_of<F>`.
 template <class F, class... X>
 constexpr auto trace(const F& f, const X&... x) {
   using T = typename first_floating<typename input_type<X>::type...>::type;
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return traced_result<T>(f(traced_input<inputs_of<F>, static_cast<int>(I)>(x)...));
-  }
-  (std::index_sequence_for<X...>{});
+  return trace_at<T>(std::index_sequence_for<X...>{}, f, x...);
 }
 
 template <class X>

@@ -224,6 +224,8 @@ class reverse_run<F, std::integer_sequence<int, Wanted...>, X...> {
   template <class Device>
   using results_t = decltype(std::apply(std::declval<const F&>(), std::declval<const arguments_t<Device>&>()));
   using given = typename joint_device<X...>::type;
+  static_assert(!std::is_void_v<results_t<given>>,
+                "kiln: the function to be differentiated returns nothing: write return before its value");
 
  public:
   using device = typename common_device<given, typename device_of_results<results_t<given>>::type>::type;

@@ -130,8 +130,19 @@ struct mapped_function {
       detail::batch_size batch;
       (detail::see_axis(batch, static_cast<int>(I), x, detail::axis_at<I>(in_axes)), ...);
       const detail::transform_scope scope(batch.size());
-      return detail::batches_of<Device>(f(detail::member_of<Device>(x, detail::axis_at<I>(in_axes))...), batch.size(),
-                                        out_axes);
+      constexpr bool fits = requires {
+        f(detail::member_of<Device>(x, detail::axis_at<I>(in_axes))...);
+      };
+      static_assert(fits,
+                    "kiln: the function of vmap does not take these arguments: it is called with as many as the mapped "
+                    "one, tensors as `const auto& x`");
+      if constexpr (fits) {
+        using R = decltype(f(detail::member_of<Device>(x, detail::axis_at<I>(in_axes))...));
+        static_assert(!std::is_void_v<R>, "kiln: the function of vmap returns nothing: write return before its value");
+        if constexpr (!std::is_void_v<R>)
+          return detail::batches_of<Device>(f(detail::member_of<Device>(x, detail::axis_at<I>(in_axes))...),
+                                            batch.size(), out_axes);
+      }
     }
     (std::index_sequence_for<X...>{});
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <new>
+#include <ostream>
 
 #include <kiln/core/storage.hpp>
 #include <kiln/device/cpu/memory/memory.hpp>
@@ -14,6 +15,7 @@ namespace kiln {
 struct Cpu {
   static constexpr const char* name = "cpu";
   friend constexpr bool operator==(Cpu, Cpu) = default;
+  friend std::ostream& operator<<(std::ostream& out, Cpu) { return out << name; }
 };
 
 namespace cpu {

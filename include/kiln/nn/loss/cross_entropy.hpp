@@ -93,6 +93,8 @@ inline void expect_smoothing(double share) {
 template <Expression X, Expression L, class T, class D>
 auto nll_loss(const X& log_probabilities, const L& target, const Tensor<T, D>& weight,
               class_loss_options options = {}) {
+  static_assert(is_floating(dtype_of<typename X::value_type>),
+                "kiln: nll_loss takes the logarithms of probabilities first, floating numbers, and then the target");
   options.label_smoothing = 0;
   return detail::class_loss(log_probabilities, target, weight, options, "nll_loss");
 }
@@ -108,6 +110,8 @@ auto nll_loss(const X& log_probabilities, const L& target, const class_loss_opti
 template <Expression X, Expression L, class T, class D>
 auto cross_entropy(const X& scores, const L& target, const Tensor<T, D>& weight,
                    const class_loss_options& options = {}) {
+  static_assert(is_floating(dtype_of<typename X::value_type>),
+                "kiln: cross_entropy takes the scores first, floating numbers, and then the target");
   detail::expect_smoothing(options.label_smoothing);
   const dims sizes = shape_of(scores);
   const int axis = sizes.rank() > 1 ? 1 : 0;
