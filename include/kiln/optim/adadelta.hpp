@@ -27,15 +27,7 @@ class Adadelta final : public parameter_groups<T, Device, adadelta_options> {
   using base = parameter_groups<T, Device, adadelta_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit Adadelta(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  Adadelta(const X&, const adadelta_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit Adadelta(const std::vector<Tensor<T, Device>>& parameters, const adadelta_options& options = {}) {
     this->add_param_group(parameters, options);
   }

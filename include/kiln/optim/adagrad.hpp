@@ -27,15 +27,7 @@ class Adagrad final : public parameter_groups<T, Device, adagrad_options> {
   using base = parameter_groups<T, Device, adagrad_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit Adagrad(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  Adagrad(const X&, const adagrad_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit Adagrad(const std::vector<Tensor<T, Device>>& parameters, const adagrad_options& options = {}) {
     this->add_param_group(parameters, options);
   }

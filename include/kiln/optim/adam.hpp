@@ -73,15 +73,7 @@ class Adam final : public parameter_groups<T, Device, adam_options> {
   using base = parameter_groups<T, Device, adam_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit Adam(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  Adam(const X&, const adam_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit Adam(const std::vector<Tensor<T, Device>>& parameters, const adam_options& options = {}) {
     this->add_param_group(parameters, options);
   }
@@ -112,15 +104,7 @@ class AdamW final : public parameter_groups<T, Device, adamw_options> {
   using base = parameter_groups<T, Device, adamw_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit AdamW(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  AdamW(const X&, const adamw_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit AdamW(const std::vector<Tensor<T, Device>>& parameters, const adamw_options& options = {}) {
     this->add_param_group(parameters, options);
   }

@@ -28,15 +28,7 @@ class Adamax final : public parameter_groups<T, Device, adamax_options> {
   using base = parameter_groups<T, Device, adamax_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit Adamax(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  Adamax(const X&, const adamax_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit Adamax(const std::vector<Tensor<T, Device>>& parameters, const adamax_options& options = {}) {
     this->add_param_group(parameters, options);
   }

@@ -30,15 +30,7 @@ class Lamb final : public parameter_groups<T, Device, lamb_options> {
   using base = parameter_groups<T, Device, lamb_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit Lamb(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  Lamb(const X&, const lamb_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit Lamb(const std::vector<Tensor<T, Device>>& parameters, const lamb_options& options = {}) {
     this->add_param_group(parameters, options);
   }

@@ -25,15 +25,7 @@ class Lion final : public parameter_groups<T, Device, lion_options> {
   using base = parameter_groups<T, Device, lion_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit Lion(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  Lion(const X&, const lion_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit Lion(const std::vector<Tensor<T, Device>>& parameters, const lion_options& options = {}) {
     this->add_param_group(parameters, options);
   }

@@ -31,15 +31,7 @@ class NAdam final : public parameter_groups<T, Device, nadam_options> {
   using base = parameter_groups<T, Device, nadam_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit NAdam(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  NAdam(const X&, const nadam_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit NAdam(const std::vector<Tensor<T, Device>>& parameters, const nadam_options& options = {}) {
     this->add_param_group(parameters, options);
   }

@@ -223,6 +223,17 @@ class parameter_groups : public optimizer {
   /// What state is kept in: float for parameters of half types.
   using state_type = compute_t<T>;
 
+  parameter_groups() = default;
+  // What derived classes inherit: other arguments than they take are refused by a sentence.
+  template <class... X>
+  explicit parameter_groups(const X&...) {
+    detail::takes_parameters_and_options<X...>();
+  }
+  template <class X>
+  parameter_groups(const X&, const Options&) {
+    detail::takes_parameters_and_options<X>();
+  }
+
   /// One more group, with options of its own. Throws as the constructor, and value_error for a parameter that another
   /// group has.
   void add_param_group(const std::vector<Tensor<T, Device>>& parameters, const Options& options = {}) {

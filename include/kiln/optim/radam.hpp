@@ -31,15 +31,7 @@ class RAdam final : public parameter_groups<T, Device, radam_options> {
   using base = parameter_groups<T, Device, radam_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit RAdam(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  RAdam(const X&, const radam_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit RAdam(const std::vector<Tensor<T, Device>>& parameters, const radam_options& options = {}) {
     this->add_param_group(parameters, options);
   }

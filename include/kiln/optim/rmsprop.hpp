@@ -28,15 +28,7 @@ class RMSprop final : public parameter_groups<T, Device, rmsprop_options> {
   using base = parameter_groups<T, Device, rmsprop_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit RMSprop(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  RMSprop(const X&, const rmsprop_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit RMSprop(const std::vector<Tensor<T, Device>>& parameters, const rmsprop_options& options = {}) {
     this->add_param_group(parameters, options);
   }

@@ -27,15 +27,7 @@ class SGD final : public parameter_groups<T, Device, sgd_options> {
   using base = parameter_groups<T, Device, sgd_options>;
 
  public:
-  /// Not possible: says how parameters and options are given.
-  template <class... X>
-  explicit SGD(const X&...) {
-    detail::takes_parameters_and_options<X...>();
-  }
-  template <class X>
-  SGD(const X&, const sgd_options&) {
-    detail::takes_parameters_and_options<X>();
-  }
+  using base::base;
   explicit SGD(const std::vector<Tensor<T, Device>>& parameters, const sgd_options& options = {}) {
     this->add_param_group(parameters, options);
   }
