@@ -19,7 +19,7 @@ from pathlib import Path
 usual = 15
 expect_line = re.compile(r"// expect(?: in (\d+) lines)?: *(\S.*)")
 # Nothing may stand above it that changes what it says.
-starts_with_tensors = re.compile(r"(?:(?!#).*\n)*#include <kiln/(?:tensor|autograd|transform|nn|optim|kiln)[./]")
+starts_with_tensors = re.compile(r"(?:(?!#).*\n)*#include <kiln/(?:tensor|autograd|transform|nn|optim|io|data|kiln)[./]")
 
 
 def compiled(file, command):
