@@ -221,7 +221,7 @@ class strip_runner {
           sums_->add(r, result_buffer(r), where_.offset(y.strides) + begin * y.strides.back(), y.strides.back(), n);
       } else if (flat) {
         scatter_flat(y, r, begin, n);
-      } else if (p_.out[static_cast<std::size_t>(r)] == result_buffer(r)) {
+      } else if (!plan_.direct && p_.out[static_cast<std::size_t>(r)] == result_buffer(r)) {
         put(r, where_.offset(y.strides) + begin * y.strides.back(), y.strides.back(), result_buffer(r), n);
       }
     }
