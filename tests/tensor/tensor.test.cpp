@@ -79,3 +79,11 @@ TEST_CASE("tensor: in-place operators with numbers, tensors and expressions") {
   x.copy_(9);
   CHECK(x(1) == 9);
 }
+
+TEST_CASE("a tensor of one number: of any number's type, but not of one that its own does not hold") {
+  CHECK(Tensor<double>(3).item() == 3);
+  CHECK(Tensor<int>(3.0f).item() == 3);
+  CHECK_THROWS_AS(Tensor<std::uint8_t>(300), const kiln::value_error&);
+  CHECK_THROWS_AS(Tensor<std::uint8_t>(-1), const kiln::value_error&);
+  CHECK_THROWS_AS(Tensor<std::int32_t>(1e10), const kiln::value_error&);
+}

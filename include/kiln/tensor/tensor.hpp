@@ -12,27 +12,15 @@
 #include <utility>
 
 #include <kiln/core/extents.hpp>
+#include <kiln/tensor/axis_index.hpp>
 #include <kiln/tensor/compute.hpp>
 #include <kiln/tensor/nested.hpp>
 #include <kiln/tensor/other_names.hpp>
+#include <kiln/tensor/refusals.hpp>
 #include <kiln/tensor/view_history.hpp>
 
 namespace kiln {
 
-/// Elements begin, begin + step, ... before end of an axis; slice() makes it.
-struct axis_range {
-  std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max(), step = 1;
-};
-/// What stands for one axis in `x[{slice(1, 3), 0}]`: one position, or a range of them.
-struct axis_index {
-  axis_range range;
-  bool is_range = true;
-  axis_index(const axis_range& r) : range(r) {}
-  template <std::integral I>
-  axis_index(I at) : is_range(false) {
-    range.begin = static_cast<std::int64_t>(at);
-  }
-};
 class gradient_hook_handle;
 template <Element T, class Device>
 class masked_elements;
@@ -59,39 +47,6 @@ ref<tensor_state> moved_to(const ref<tensor_state>& values, To where) {
       return transfer<From, To>::copy(*values, where);
   }
 }
-
-/// What stands for a size that was refused, so that nothing else is said about it.
-struct no_size {
-  operator std::int64_t() const { return 0; }
-};
-
-/// A vector, array or span.
-template <class R>
-concept Values = !Operand<R> && requires(const R& r) {
-  r.data();
-  { r.size() } -> std::convertible_to<std::size_t>;
-};
-
-// Checks whose failure shows both types: compilers name the class that holds the sentence with its arguments.
-template <class Expression, class Tensor>
-struct same_dtype {
-  static constexpr bool checked = true;
-  static_assert(
-      std::is_same_v<Expression, Tensor>,
-      "kiln: the expression has another element type than the tensor it goes to: write cast<T>(...) around it");
-};
-template <class Expression, class Tensor>
-struct same_device {
-  static constexpr bool checked = true;
-  static_assert(std::is_same_v<Expression, Tensor>, "kiln: the expression lives on another device: use .to<Device>()");
-};
-template <class Result, class Tensor>
-struct dtype_in_place {
-  static constexpr bool checked = true;
-  static_assert(
-      category<Result> <= category<Tensor> || std::is_same_v<Result, Tensor>,
-      "kiln: an in-place operation cannot store its result's element type here: use a = cast<T>(...) instead");
-};
 }  // namespace detail
 
 template <Element T, class Device = Cpu, class Extents = dynamic_extents>
@@ -110,10 +65,10 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
 
   /// A handle without a tensor; assign one before use.
   Tensor() = default;
-  /// A 0-d tensor.
+  /// A 0-d tensor. Throws value_error for a number that an integer type does not hold.
   template <Number S>
   explicit Tensor(S value) : state_(detail::executor<Device>::new_tensor(dtype_of<T>, {}, Device{})) {
-    detail::executor<Device>::fill(*state_, static_cast<T>(static_cast<compute_t<T>>(value)));
+    detail::executor<Device>::fill(*state_, detail::number_as<T>(value, "Tensor"));
   }
   /// Not possible: a number becomes no tensor by itself. (A pack, so that it comes after the one above.)
   template <Number S, class... Nothing>
