@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <thread>
 #include <type_traits>
 
 #include "handles.hpp"
@@ -89,7 +88,8 @@ TEST_CASE("concepts: what is an expression, a leaf, a number") {
   // Plain floats and doubles are operands: functions of them run at once.
   static_assert(Operands<handle<float>, int> && Operands<int, float> && !Operands<int, int>);
   // Operators do not reach for types that have nothing to do with kiln.
-  static_assert(!addable<std::thread, handle<float>> && addable<handle<float>, int>);
+  static_assert(!addable<std::string, handle<float>> && !addable<const char*, handle<float>> &&
+                addable<handle<float>, int>);
 }
 
 TEST_CASE("node: the device is that of the operands; numbers go with any") {

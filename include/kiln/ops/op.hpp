@@ -31,12 +31,14 @@ template <class X>
 concept Operand = detail::is_tensor_or_expression<X>;
 
 namespace detail {
-/// A vector, array or pointer of numbers, which is taken for a tensor sometimes.
+template <class T>
+concept NumberInMemory = Number<T> && !std::same_as<std::remove_cvref_t<T>, char>;
+/// A vector, array or pointer of numbers, which is taken for a tensor sometimes. Text is not.
 template <class X>
-concept NoOperand = !Operand<X> && (std::is_pointer_v<std::decay_t<X>> || requires(const X& x) {
-  requires Number<decltype(*x.data())>;
+concept NoOperand = !Operand<X> && (NumberInMemory<std::remove_pointer_t<std::decay_t<X>>> || requires(const X& x) {
+  requires NumberInMemory<decltype(*x.data())>;
   x.size();
-});
+}) && !Number<X>;
 template <class X>
 concept TensorOperand = requires {
   typename std::remove_cvref_t<X>::operand;
