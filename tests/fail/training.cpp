@@ -5,9 +5,13 @@
 // expect: kiln: nll_loss takes the logarithms of probabilities first, floating numbers, and then the target
 // SPDX-License-Identifier: BSL-1.0
 // Optimizers, loaders and losses that are given other things than they take.
-#include <kiln/data.hpp>
-#include <kiln/nn.hpp>
-#include <kiln/optim.hpp>
+#include <kiln/data/data_loader.hpp>
+#include <kiln/data/tensor_dataset.hpp>
+#include <kiln/nn/layers/linear.hpp>
+#include <kiln/nn/loss/cross_entropy.hpp>
+#include <kiln/nn/module.hpp>
+#include <kiln/optim/adam.hpp>
+#include <kiln/optim/sgd.hpp>
 
 using namespace kiln;
 
