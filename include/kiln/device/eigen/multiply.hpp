@@ -48,6 +48,11 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   if (m == 0 || n == 0) return;
   const dims batch = kiln::detail::joint_batch(a, b, out);
+  const std::int64_t batches = count(batch);
+  if (batches == 0) {
+    if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+    return;
+  }
   const dims sa = cpu::broadcast_strides(a.batch, a.batch_strides, batch),
              sb = cpu::broadcast_strides(b.batch, b.batch_strides, batch),
              so = cpu::broadcast_strides(out.batch, out.batch_strides, batch);
@@ -56,7 +61,7 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
   const bool add = accumulate || summed;
   constexpr std::int64_t rows_together = 128;
-  const std::int64_t parts = (m + rows_together - 1) / rows_together, batches = count(batch);
+  const std::int64_t parts = (m + rows_together - 1) / rows_together;
   using result = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
                             Eigen::OuterStride<Eigen::Dynamic>>;
   auto part = [&](std::int64_t i, std::int64_t r0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <kiln/device/cpu/products/multiply.hpp>
+#include <kiln/device/eigen/multiply.hpp>
 #include <kiln/tensor/multiply.hpp>
 
 using namespace kiln;
@@ -52,6 +53,32 @@ TEST_CASE("multiply: batches that the result lacks are added up, onto what is th
   cpu::multiply<double>(stack_of({0, 1, 2}, true), a.data(), stack_of({1, 2, 1}, false), b.data(), sum, &untouched,
                         false);
   CHECK(untouched == 0);
+}
+
+TEST_CASE("multiply: stacks that hold nothing have axes of any length") {
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  const matrix_stack nothing = stack_of({huge, huge, 0, 4, 4}, true), long_rows = stack_of({0, huge, 4}, true),
+                     long_columns = stack_of({0, 4, huge}, false);
+  double untouched = 7, summed[16] = {};
+  cpu::multiply<double>(nothing, nullptr, nothing, nullptr, nothing, &untouched, false);
+  eigen::multiply<double>(nothing, nullptr, nothing, nullptr, nothing, &untouched, false, {});
+  for (const bool transposed : {false, true}) {
+    const matrix_stack a = transposed ? detail::transposed(long_columns) : long_rows;
+    matrix_stack out = stack_of({0, huge, huge}, true);
+    cpu::multiply<double>(a, nullptr, long_columns, nullptr, out, &untouched, false);
+    eigen::multiply<double>(a, nullptr, long_columns, nullptr, out, &untouched, false, {});
+  }
+  CHECK(untouched == 7);
+  const matrix_stack sum{4, 4, 4, 1, {}, {}};
+  for (double& x : summed) x = 7;
+  cpu::multiply<double>(nothing, nullptr, nothing, nullptr, sum, summed, true);
+  CHECK(summed[15] == 7);
+  cpu::multiply<double>(nothing, nullptr, nothing, nullptr, sum, summed, false);
+  CHECK(summed[0] == 0);
+  CHECK(summed[15] == 0);
+  summed[15] = 7;
+  eigen::multiply<double>(nothing, nullptr, nothing, nullptr, sum, summed, false, {});
+  CHECK(summed[15] == 0);
 }
 
 TEST_CASE("multiply: matrices that continue one another are one sum, and others are added one by one") {

@@ -40,10 +40,15 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return one(0, 0, 0, 0, accumulate);
   // Batches with one stride each go to gemm together; others, and sums over batches, one after the other.
   const dims batch = joint_batch(a, b, out);
+  const std::int64_t batches = count(batch);
+  // An axis of a stack that holds nothing may be of any length: its strides are not to be computed with.
+  if (batches == 0) {
+    if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+    return;
+  }
   const dims sa = broadcast_strides(a.batch, a.batch_strides, batch),
              sb = broadcast_strides(b.batch, b.batch_strides, batch),
              so = broadcast_strides(out.batch, out.batch_strides, batch);
-  const std::int64_t batches = count(batch);
   auto uniform = [&](const dims& s) {
     for (int i = 0; i + 1 < batch.rank(); ++i)
       if (s[i] != s[i + 1] * batch[i + 1]) return false;
