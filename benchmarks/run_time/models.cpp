@@ -4,12 +4,12 @@
 // layers on 28 x 28 images (batch 64); models/lstm, 128 units over 32 times of 64 numbers (batch 32); models/block, a
 // transformer encoder layer of width 128 with 4 heads over 128 times (batch 8), without dropout.
 #include "../../examples/knossos/relu3.hpp"
+#include "../peers/cnn.hpp"
 #include "../peers/contest.hpp"
 #include "../peers/kiln.hpp"
 #include "../peers/torch.hpp"
 
 #include <kiln/nn/layers/batch_norm.hpp>
-#include <kiln/nn/layers/conv.hpp>
 #include <kiln/nn/layers/dropout.hpp>
 #include <kiln/nn/layers/linear.hpp>
 #include <kiln/nn/layers/recurrent.hpp>
@@ -36,15 +36,6 @@ struct knossos_network {
   Tensor<float> loss(const Tensor<float>& x, const Tensor<std::int64_t>& y) const {
     const Tensor<float> h1 = relu3(fc1(x)), h2 = drop(relu3(norm2(fc2(h1)))), h3 = relu3(norm3(fc3(h2)));
     return nn::nll_loss(log_softmax(fc4(h3), 1), y);
-  }
-};
-struct cnn {
-  nn::Conv2d<float> conv1{1, 32, 3, {.padding = 1}}, conv2{32, 64, 3, {.padding = 1}};
-  nn::Linear<float> fc1{3136, 128}, fc2{128, 10};
-  Tensor<float> loss(const Tensor<float>& x, const Tensor<std::int64_t>& y) const {
-    const Tensor<float> a = max_pool2d(relu(conv1(x)), 2), b = max_pool2d(relu(conv2(a)), 2);
-    const Tensor<float> h = relu(fc1(flatten(b, 1)));
-    return nn::cross_entropy(fc2(h), y);
   }
 };
 struct lstm {
@@ -92,7 +83,7 @@ void contests(const std::string& work, const std::vector<std::size_t>& shape, To
 
 [[maybe_unused]] const bool registered = [] {
   contests<knossos_network>("knossos", {64, 784}, [](const float* x) { return peers::torch_knossos_step(x, 64); });
-  contests<cnn>("cnn", {64, 1, 28, 28}, [](const float* x) { return peers::torch_cnn_step(x, 64); });
+  contests<peers::cnn>("cnn", {64, 1, 28, 28}, [](const float* x) { return peers::torch_cnn_step(x, 64); });
   contests<lstm>("lstm", {32, 32, 64}, [](const float* x) { return peers::torch_lstm_step(x, 32, 32); });
   contests<block>("block", {8, 128, 128}, [](const float* x) { return peers::torch_block_step(x, 8, 128); });
   return true;

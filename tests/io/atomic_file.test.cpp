@@ -11,6 +11,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
 using kiln::io_error;
 using kiln::io::atomic_file;
 using kiln_tests::scratch_directory;
@@ -91,6 +96,44 @@ TEST_CASE("atomic_file: a full disk is an error, and the file before stays") {
         }) == 0);
   CHECK(slurp(dir.path() / "x") == "old");
   CHECK(files_in(dir) == 1);
+}
+
+TEST_CASE("atomic_file: room that is reserved is known to be there, and given back where it was not used") {
+  const scratch_directory dir;
+  put(dir.path() / "x", "old");
+  const auto more = std::filesystem::space(dir.path()).capacity + 1;
+  {
+    atomic_file file("put", dir.path() / "x");
+    CHECK_THROWS_WITH_AS(file.reserve(more), doctest::Contains((std::to_string(more) + " bytes").c_str()), io_error);
+  }
+  CHECK(slurp(dir.path() / "x") == "old");
+  CHECK(files_in(dir) == 1);
+  atomic_file file("put", dir.path() / "x");
+  file.reserve(1 << 20);
+  file.write("new");
+  file.commit();
+  struct stat found {};
+  REQUIRE(::stat((dir.path() / "x").c_str(), &found) == 0);
+  CHECK(found.st_size == 3);
+  CHECK(found.st_blocks * 512 <= 65536);
+}
+
+TEST_CASE("atomic_file: what the disk begins with early is whole") {
+  const scratch_directory dir;
+  std::string text(std::size_t{34} << 20, 'x'), found(text.size() + 1, ' ');
+  for (std::size_t i = 0; i < text.size(); i += 4099) text[i] = static_cast<char>('a' + i % 23);
+  {
+    atomic_file file("put", dir.path() / "x");
+    file.reserve(text.size());
+    for (std::size_t at = 0; at < text.size(); at += 3000001) file.write(std::string_view(text).substr(at, 3000001));
+    CHECK(file.written() == text.size());
+    file.commit();
+  }
+  std::ifstream in(dir.path() / "x", std::ios::binary);
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  CHECK(in.gcount() == static_cast<std::streamsize>(text.size()));
+  found.pop_back();
+  CHECK((found == text));
 }
 
 TEST_CASE("atomic_file: a link leads to the file that it names") {

@@ -64,16 +64,32 @@ class atomic_file {
   /// Without commit(), nothing was written.
   ~atomic_file() { give_up(); }
 
+  /// Says that so many bytes will come: the disk finds room for them in one piece, and a full one is known at once.
+  /// Throws io_error for a disk that lacks the room; where a file system cannot say, nothing happens.
+  void reserve(std::uint64_t bytes) {
+    // The size stays what was written.
+    if (::fallocate(number_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0)
+      reserved_ = bytes;
+    else if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
+      fail(message("cannot write ", bytes, " bytes"), no_room);
+  }
   /// Appends bytes. Throws io_error for a full disk.
   void write(const void* bytes, std::size_t n) {
     const char* from = static_cast<const char*>(bytes);
     while (n > 0) {
       const ssize_t put = ::write(number_, from, std::min(n, std::size_t{1} << 20));
       if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) fail("cannot write", "make room there, or name another place; what was there before is unchanged");
+      if (put <= 0) fail("cannot write", no_room);
       from += put;
       n -= static_cast<std::size_t>(put);
       written_ += static_cast<std::uint64_t>(put);
+      // The disk begins with what is there while more is copied, and commit() waits for the rest only. A system that
+      // does not do that brings all of it at the end.
+      if (written_ - begun_ >= window) {
+        ::sync_file_range(number_, static_cast<off_t>(begun_), static_cast<off_t>(written_ - begun_),
+                          SYNC_FILE_RANGE_WRITE);
+        begun_ = written_;
+      }
     }
   }
   void write(std::string_view text) { write(text.data(), text.size()); }
@@ -81,6 +97,7 @@ class atomic_file {
   std::uint64_t written() const { return written_; }
   /// Puts the file in its place. Throws io_error; what was there before is then still there.
   void commit() {
+    if (reserved_ > written_ && ::ftruncate(number_, static_cast<off_t>(written_)) != 0) fail("cannot write", no_room);
     if (::fsync(number_) != 0) fail("cannot write", "make room there, or name another place");
     if (::close(std::exchange(number_, -1)) != 0) fail("cannot write", "make room there, or name another place");
     if (::rename(temporary_.c_str(), path_.c_str()) != 0)
@@ -96,6 +113,9 @@ class atomic_file {
   }
 
  private:
+  static constexpr std::uint64_t window = std::uint64_t{32} << 20;
+  static constexpr const char* no_room = "make room there, or name another place; what was there before is unchanged";
+
   [[noreturn]] void fail(const std::string& what, const char* way_out) {
     const int why = errno;
     throw io_error(message(writer_, ": ", path_, ": ", what, ": ", std::strerror(why), "; ", way_out));
@@ -109,7 +129,7 @@ class atomic_file {
   std::filesystem::path path_;
   std::string temporary_;
   int number_ = -1;
-  std::uint64_t written_ = 0;
+  std::uint64_t written_ = 0, reserved_ = 0, begun_ = 0;  // begun: what the disk was told to begin with
 };
 
 }  // namespace kiln::io

@@ -94,6 +94,7 @@ inline void write_npy(const std::filesystem::path& path, const array& values) {
   const std::string header = npy_header_of(values.dtype(), values.sizes());
   const array all = values.contiguous();
   atomic_file file("write_npy", path);
+  file.reserve(header.size() + all.bytes());
   file.write(header);
   file.write(all.data(), all.bytes());
   file.commit();
