@@ -11,6 +11,7 @@
 #include <kiln/device/cpu/interpreter/interpreted_impl.hpp>
 #include <kiln/device/cpu/maps/map.hpp>
 #include <kiln/device/cpu/products/attention.hpp>
+#include <kiln/device/cpu/products/lstm.hpp>
 #include <kiln/device/cpu/products/multiply.hpp>
 #include <kiln/device/cpu/rows/reduce.hpp>
 
@@ -51,6 +52,8 @@ const typed_driver_table<T>& table_for() {
     if constexpr (std::same_as<T, float> || std::same_as<T, double>) {
       f.attention = &attention<T>;
       f.attention_backward = &attention_backward<T>;
+      f.lstm = &lstm<T>;
+      f.lstm_backward = &lstm_backward<T>;
     }
     return f;
   }();

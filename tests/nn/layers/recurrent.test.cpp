@@ -53,6 +53,22 @@ TEST_CASE("recurrent layers: lengths, each sequence as if it were alone") {
   }
 }
 
+TEST_CASE("recurrent layers: an LSTM of halves takes its steps one by one, and comes to the same") {
+  manual_seed(3);
+  const nn::LSTM<float> lstm{3, 4, {.bidirectional = true}};
+  const auto halves = nn::to<half>(lstm);
+  const Tensor<float> x = cast<float>(test::wave({5, 2, 3}, 1, 0));
+  const Tensor<std::int64_t> lengths{5, 3};
+  const auto all = lstm(x, {}, {}, lengths);
+  const auto rough = halves(cast<half>(x), {}, {}, lengths);
+  for (std::int64_t i = 0; i < all.output.numel(); ++i)
+    CHECK(static_cast<float>(rough.output.data()[i]) == doctest::Approx(all.output.data()[i]).epsilon(2e-3));
+  for (std::int64_t i = 0; i < all.cell.numel(); ++i)
+    CHECK(static_cast<float>(rough.cell.data()[i]) == doctest::Approx(all.cell.data()[i]).epsilon(2e-3));
+  backward(sum(halves(cast<half>(x)).output));
+  CHECK(nn::parameters(halves)[0].has_grad());
+}
+
 TEST_CASE("recurrent layers: in print, copied, and refusals") {
   nn::LSTM<double> lstm{3, 4, deep};
   CHECK(nn::to_string(lstm) == "LSTM(3, 4, num_layers=2, batch_first=True, bidirectional=True)");

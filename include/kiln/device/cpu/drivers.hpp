@@ -10,6 +10,7 @@
 #include <kiln/core/attention_job.hpp>
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/index_job.hpp>
+#include <kiln/core/lstm_job.hpp>
 #include <kiln/core/philox.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
@@ -64,6 +65,8 @@ struct typed_driver_table {
   void (*attention)(const attention_job<T>& job, T* out, T* logsumexp) = nullptr;  ///< of float and double
   void (*attention_backward)(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
                              T* dv) = nullptr;
+  void (*lstm)(const lstm_job<T>& job, T* out) = nullptr;  ///< of float and double
+  void (*lstm_backward)(const lstm_job<T>& job, const lstm_gradients<T>& gradients) = nullptr;
 };
 
 namespace drivers {
@@ -108,7 +111,7 @@ const typed_driver_table<T>& here_for() {
 }
 
 /// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp,
-/// attention.hpp (which only nn/functional/attention.hpp includes).
+/// attention.hpp and lstm.hpp (which only those of nn/functional include).
 inline void run_map(task& job) {
   here().run_map(job);
 }
@@ -184,6 +187,14 @@ template <class T>
 void attention_backward(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
                         T* dv) {
   here_for<T>().attention_backward(job, out, logsumexp, dout, dq, dk, dv);
+}
+template <class T>
+void lstm(const lstm_job<T>& job, T* out) {
+  here_for<T>().lstm(job, out);
+}
+template <class T>
+void lstm_backward(const lstm_job<T>& job, const lstm_gradients<T>& gradients) {
+  here_for<T>().lstm_backward(job, gradients);
 }
 
 #endif

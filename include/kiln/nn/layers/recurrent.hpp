@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Recurrent layers: RNN, LSTM, GRU, of several layers and in both directions, with PyTorch's weights and names. The
-// inputs' products are one product over all times; a step of time is a product with the state and one fused kernel.
+// inputs' products are one product over all times; a step of time is a product with the state and one fused kernel, or
+// all steps are one call of the device (nn/functional/lstm.hpp).
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 
 #include <kiln/nn/convert.hpp>
 #include <kiln/nn/functional/dropout.hpp>
+#include <kiln/nn/functional/lstm.hpp>
 #include <kiln/nn/init.hpp>
 #include <kiln/nn/layers/layer.hpp>
 #include <kiln/tensor/join.hpp>
@@ -154,8 +156,16 @@ class recurrent {
                   const Tensor<std::int64_t, D>& lengths, bool backwards) const {
     const X of_inputs = Self::of_inputs(matmul(in, kiln::detail::turned(w.weight_ih)),
                                         or_number(w.bias_ih, w.weight_ih, 0), or_number(w.bias_hh, w.weight_hh, 0));
+    if constexpr (requires { Self::all_steps(of_inputs, w.weight_hh, state, lengths, backwards); }) {
+      return Self::all_steps(of_inputs, w.weight_hh, state, lengths, backwards);
+    } else {
+      return by_steps(w, of_inputs, state, lengths, backwards);
+    }
+  }
+  X by_steps(const recurrent_weights<T, D>& w, const X& of_inputs, std::array<X, states>& state,
+             const Tensor<std::int64_t, D>& lengths, bool backwards) const {
     const X bias = or_number(w.bias_hh, w.weight_hh, 0), weight = kiln::detail::turned(w.weight_hh);
-    const std::int64_t times = in.size(0);
+    const std::int64_t times = of_inputs.size(0);
     std::vector<X> outputs(static_cast<std::size_t>(times));
     for (std::int64_t k = 0; k < times; ++k) {
       const std::int64_t t = backwards ? times - 1 - k : k;
@@ -218,7 +228,8 @@ class RNN : public detail::recurrent<RNN<T, D>, 1, 1, T, D> {
 };
 
 /// Long short-term memory (Hochreiter and Schmidhuber 1997), with gates in PyTorch's order input, forget, cell, output:
-/// torch.nn.LSTM.
+/// torch.nn.LSTM. On the processor, in float and double, all steps are one node of the graph, which has no second
+/// derivative (graph_error).
 template <Element T = float, class D = Cpu>
 class LSTM : public detail::recurrent<LSTM<T, D>, 4, 2, T, D> {
   using base = detail::recurrent<LSTM<T, D>, 4, 2, T, D>;
@@ -238,6 +249,15 @@ class LSTM : public detail::recurrent<LSTM<T, D>, 4, 2, T, D> {
 
  private:
   static X of_inputs(const auto& products, const X& bias_ih, const X& bias_hh) { return products + bias_ih + bias_hh; }
+  static X all_steps(const X& of_inputs, const X& weight, std::array<X, 2>& state,
+                     const Tensor<std::int64_t, D>& lengths,
+                     bool backwards) requires(std::same_as<D, Cpu> &&
+                                              (std::same_as<T, float> || std::same_as<T, double>)) {
+    auto [out, last_state, last_cell] =
+        kiln::detail::lstm_steps(of_inputs, weight, state[0], state[1], lengths, backwards);
+    state = {std::move(last_state), std::move(last_cell)};
+    return std::move(out);
+  }
   static std::array<X, 2> step(const X& of_inputs, const auto& of_state, const X&, const std::array<X, 2>& state) {
     const std::int64_t n = state[0].size(1);
     const X gates = of_inputs + of_state;
