@@ -78,6 +78,7 @@ def rows(products):
         table.append(Row(f"{name}: two threads", f"threads/{work}", one, least=1.8, entry="kiln_2", elapsed=True))
         table.append(Row(f"{name}: two threads, other core taken", f"threads/{work}", one, 1.5, entry="kiln_busy",
                          elapsed=True))
+    table.append(Row("Adam, 16 M parameters in 1000 tensors, beside memory", "optim/huge", "memory", 1.11))
     table.append(Row("convolutional network, 256 images a step: two processes", "processes/cnn", "processes/cnn/kiln_1",
                      least=1.8, entry="kiln_2", elapsed=True))
     return table
