@@ -93,6 +93,19 @@ TEST_CASE("lstm_steps: what it reads may not be changed before the pass, and the
                        graph_error);
 }
 
+TEST_CASE("lstm_steps: of nothing, any number of times") {
+  constexpr std::int64_t huge = std::int64_t{1} << 60;
+  Tensor<double> x = zeros<double>({huge, 0, 8}), w = wave({8, 2}, 0.7);
+  x.requires_grad();
+  w.requires_grad();
+  const auto all = detail::lstm_steps<double>(x, w, zeros<double>({0, 2}), zeros<double>({0, 2}), {}, true);
+  CHECK(all[0].sizes() == dims{huge, 0, 2});
+  CHECK(all[2].sizes() == dims{0, 2});
+  backward(sum(all[0]));
+  CHECK(x.grad().sizes() == x.sizes());
+  CHECK(sum(abs(w.grad())).item() == 0);
+}
+
 TEST_CASE("lstm_steps: operands that are views") {
   const operands o;
   const Tensor<double> turned = o.w.t().clone().t(), wide = cat({o.h, o.h}, 1), part = wide.narrow(1, 0, units);

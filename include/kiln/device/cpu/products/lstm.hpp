@@ -36,6 +36,7 @@ template <class T>
 void lstm(const lstm_job<T>& job, T* out) {
   constexpr int step = vector_bytes / static_cast<int>(sizeof(T));
   using vector = lanes<T, step>;
+  if (job.of_a_time() == 0) return;  // of nothing, there may be any number of times
   const std::int64_t n = job.units, wide = 4 * n;
   // The weights as the products read them, once for all times.
   std::vector<T> turned(static_cast<std::size_t>(wide * n));
@@ -80,6 +81,7 @@ template <class T>
 void lstm_backward(const lstm_job<T>& job, const lstm_gradients<T>& gradients) {
   constexpr int step = vector_bytes / static_cast<int>(sizeof(T));
   using vector = lanes<T, step>;
+  if (job.of_a_time() == 0) return;
   const std::int64_t n = job.units, wide = 4 * n;
   const std::size_t numbers = static_cast<std::size_t>(job.of_a_time());
   // Of the state and the cell after the time that is looked at.
