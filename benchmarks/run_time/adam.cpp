@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// One step of Adam: optim/large over 1 M parameters in 1000 tensors (16 bytes read and 12 written for each), which many
-// a processor has in its last-level cache; optim/huge over 16 M in as many, which none has; optim/small over 4096
-// parameters in one tensor, optim/several over 64 tensors of 64. Beside it "memory", the least that any Adam has to do: a
-// loop over packets that reads four arrays and writes three; and "hand", Adam as one loop.
+// One step of Adam: optim/large over 1 M parameters in 1000 tensors (16 bytes read and 12 written for each), which
+// many a processor has in its last-level cache; optim/huge over 16 M in as many, which none has; optim/small over 4096
+// parameters in one tensor, optim/several over 64 tensors of 64. Beside it "memory", the least that any Adam has to do:
+// a loop over packets that reads four arrays and writes three; and "hand", Adam as one loop.
 #include "../peers/contest.hpp"
 #include "../peers/packet.hpp"
 
