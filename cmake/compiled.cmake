@@ -8,7 +8,7 @@ set_target_properties(kiln_precompiled PROPERTIES EXPORT_NAME precompiled)
 target_precompile_headers(kiln_precompiled INTERFACE <kiln/kiln.hpp>)
 
 if(KILN_BUILD_COMPILED)
-  add_library(kiln_compiled STATIC src/cuda.cpp src/dispatch.cpp src/dynamic.cpp src/state.cpp)
+  add_library(kiln_compiled STATIC src/cuda.cpp src/dispatch.cpp src/dynamic.cpp src/io.cpp src/state.cpp)
   add_library(kiln::compiled ALIAS kiln_compiled)
   set_target_properties(kiln_compiled PROPERTIES EXPORT_NAME compiled OUTPUT_NAME kiln CXX_EXTENSIONS OFF
                         POSITION_INDEPENDENT_CODE ON)
