@@ -17,7 +17,8 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
-/// f(index, count) over a row: vectors, and what is left of one.
+/// f(index, count) over a row: vectors, and what is left of one. f is to be always_inline: a whole vector's loads and
+/// stores are then plain ones.
 template <int N, class F>
 void over_units(std::int64_t units, F f) {
   std::int64_t j = 0;
@@ -62,15 +63,16 @@ void lstm(const lstm_job<T>& job, T* out) {
           std::fill_n(y, n, T(0));
           continue;
         }
-        detail::over_units<step>(n, [&](std::int64_t j, int count) {
-          const auto at = [&](const T* p) { return load_partial<step>(p + j, count); };
-          const vector i = sigmoid(at(x) + at(g)), f = sigmoid(at(x + n) + at(g + n)),
-                       u = tanh(at(x + 2 * n) + at(g + 2 * n)), o = sigmoid(at(x + 3 * n) + at(g + 3 * n));
-          const vector c = f * at(c0) + i * u, h = o * tanh(c);
-          const auto to = [&](T* p, const vector& v) { store_partial(p + j, v, count); };
-          to(g, i), to(g + n, f), to(g + 2 * n, u), to(g + 3 * n, o);
-          to(c1, c), to(h1, h), to(y, h);
-        });
+        detail::over_units<step>(
+            n, [&](std::int64_t j, int count) __attribute__((always_inline)) {
+              const auto at = [&](const T* p) { return load_partial<step>(p + j, count); };
+              const vector i = sigmoid(at(x) + at(g)), f = sigmoid(at(x + n) + at(g + n)),
+                           u = tanh(at(x + 2 * n) + at(g + 2 * n)), o = sigmoid(at(x + 3 * n) + at(g + 3 * n));
+              const vector c = f * at(c0) + i * u, h = o * tanh(c);
+              const auto to = [&](T* p, const vector& v) { store_partial(p + j, v, count); };
+              to(g, i), to(g + n, f), to(g + 2 * n, u), to(g + 3 * n, o);
+              to(c1, c), to(h1, h), to(y, h);
+            });
       }
     });
   }
@@ -103,19 +105,20 @@ void lstm_backward(const lstm_job<T>& job, const lstm_gradients<T>& gradients) {
         const T* const c0 = job.cells + (job.before(t) * job.batch + b) * n;
         const T* const c1 = job.cells + (job.after(t) * job.batch + b) * n;
         const T* const dy = gradients.out ? gradients.out + (t * job.batch + b) * n : nullptr;
-        detail::over_units<step>(n, [&](std::int64_t j, int count) {
-          const auto at = [&](const T* p) { return load_partial<step>(p + j, count); };
-          const auto to = [&](T* p, const vector& v) { store_partial(p + j, v, count); };
-          const vector one(T(1)), i = at(g), f = at(g + n), u = at(g + 2 * n), o = at(g + 3 * n), s = tanh(at(c1));
-          const vector h = dy ? at(dh) + at(dy) : at(dh), c = at(dc) + h * o * (one - s * s);
-          to(dg, c * u * (i * (one - i)));
-          to(dg + n, c * at(c0) * (f * (one - f)));
-          to(dg + 2 * n, c * i * (one - u * u));
-          to(dg + 3 * n, h * s * (o * (one - o)));
-          to(dc, c * f);
-          // What the product below adds to: of a sequence that has ended, the gradient goes on as it is.
-          to(dh, vector(T(0)));
-        });
+        detail::over_units<step>(
+            n, [&](std::int64_t j, int count) __attribute__((always_inline)) {
+              const auto at = [&](const T* p) { return load_partial<step>(p + j, count); };
+              const auto to = [&](T* p, const vector& v) { store_partial(p + j, v, count); };
+              const vector one(T(1)), i = at(g), f = at(g + n), u = at(g + 2 * n), o = at(g + 3 * n), s = tanh(at(c1));
+              const vector h = dy ? at(dh) + at(dy) : at(dh), c = at(dc) + h * o * (one - s * s);
+              to(dg, c * u * (i * (one - i)));
+              to(dg + n, c * at(c0) * (f * (one - f)));
+              to(dg + 2 * n, c * i * (one - u * u));
+              to(dg + 3 * n, h * s * (o * (one - o)));
+              to(dc, c * f);
+              // What the product below adds to: of a sequence that has ended, the gradient goes on as it is.
+              to(dh, vector(T(0)));
+            });
       }
     });
     if (k > 0 || gradients.first_state)
