@@ -49,16 +49,13 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   if (m == 0 || n == 0) return;
   const dims batch = kiln::detail::joint_batch(a, b, out);
   const std::int64_t batches = count(batch);
-  if (batches == 0) {
-    if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
-    return;
-  }
   const dims sa = cpu::broadcast_strides(a.batch, a.batch_strides, batch),
              sb = cpu::broadcast_strides(b.batch, b.batch_strides, batch),
              so = cpu::broadcast_strides(out.batch, out.batch_strides, batch);
   bool summed = false;
   for (int i = 0; i < batch.rank(); ++i) summed |= so[i] == 0 && batch[i] != 1;
   if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+  if (batches == 0) return;  // matrices that are not there may be of any size
   const bool add = accumulate || summed;
   constexpr std::int64_t rows_together = 128;
   const std::int64_t parts = (m + rows_together - 1) / rows_together;

@@ -23,10 +23,10 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   // Any number of matrices may hold nothing.
   if (m == 0 || n == 0) return;
-  if (k == 0 && !then.call) {
+  auto begin_with_zeros = [&] {
     if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
-    return;
-  }
+  };
+  if (k == 0 && !then.call) return begin_with_zeros();
   const matrix_ref<const T> left{a_data, a.row_stride, a.column_stride}, right{b_data, b.row_stride, b.column_stride};
   auto one = [&](std::int64_t batch, std::int64_t oa, std::int64_t ob, std::int64_t oo, bool add) {
     const matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
@@ -42,10 +42,7 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   const dims batch = joint_batch(a, b, out);
   const std::int64_t batches = count(batch);
   // An axis of a stack that holds nothing may be of any length: its strides are not to be computed with.
-  if (batches == 0) {
-    if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
-    return;
-  }
+  if (batches == 0) return begin_with_zeros();
   const dims sa = broadcast_strides(a.batch, a.batch_strides, batch),
              sb = broadcast_strides(b.batch, b.batch_strides, batch),
              so = broadcast_strides(out.batch, out.batch_strides, batch);
@@ -81,7 +78,7 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     };
     return longer(epilogue);
   }
-  if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
+  if (summed) begin_with_zeros();
   for (std::int64_t i = 0; i < batches; ++i) {
     std::int64_t oa = 0, ob = 0, oo = 0, rest = i;
     for (int d = batch.rank() - 1; d >= 0; --d) {
