@@ -75,9 +75,7 @@ inline void write_safetensors(const std::filesystem::path& path, const tensor_ma
   for (const auto& [name, values] : tensors) entries.push_back({name, values.dtype(), values.sizes(), 0, 0});
   const std::string header = safetensors_header_of(entries, metadata);
   atomic_file file("write_safetensors", path);
-  std::uint64_t bytes = header.size();
-  for (const auto& [name, values] : tensors) bytes += values.bytes();
-  file.reserve(bytes);
+  file.reserve(header.size() + (entries.empty() ? 0 : entries.back().end));
   file.write(header);
   for (const safetensors_entry& e : entries) {
     const array all = tensors.at(e.name).contiguous();

@@ -44,15 +44,14 @@ class lstm_node final : public op_node_of<4, 5> {
     }
     const storage& near = *saved[0].memory;
     check_saved(near);
-    const auto data = [](const ref<tensor_state>& t) { return t ? static_cast<const T*>(t->data) : nullptr; };
+    const auto data = [](const ref<tensor_state>& t) { return t ? static_cast<T*>(t->data) : nullptr; };
     const auto made = [&](const dims& sizes) { return executor<Cpu>::new_tensor(dtype_of<T>, sizes, near); };
-    const auto writable = [](const ref<tensor_state>& t) { return t ? static_cast<T*>(t->data) : nullptr; };
     const ref<tensor_state> gates = made({job_.times, job_.batch, 4 * job_.units});
     ref<tensor_state> first[2];
     for (int i = 0; i < 2; ++i)
       if (wants(2 + i)) first[i] = made({job_.batch, job_.units});
-    lstm_gradients<T> to{data(gradients[0]), data(gradients[1]), data(gradients[2]), writable(gates), nullptr,
-                         writable(first[0]), writable(first[1])};
+    lstm_gradients<T> to{data(gradients[0]), data(gradients[1]), data(gradients[2]), data(gates), nullptr,
+                         data(first[0]),     data(first[1])};
     if (wants(1)) {
       gradient_target into = target(1, near);
       to.weight = static_cast<T*>(into.added(device()).data);
@@ -90,10 +89,10 @@ std::array<Tensor<T>, 3> lstm_steps(const Tensor<T>& of_inputs, const Tensor<T>&
   const auto whole = [&](const Tensor<T>& x) { return in_one_piece(x, *out); };
   const Tensor<T> x = whole(of_inputs), h = whole(state), c = whole(cell), w = weight.detach();
   const Tensor<std::int64_t> ends = lengths.defined() ? in_one_piece(lengths, *out) : lengths;
-  lstm_job<T> job{times,       batch,       units,
-                  backwards,   x.data(),    w.data(),
+  lstm_job<T> job{times,          batch,          units,
+                  backwards,      x.data(),       w.data(),
                   w.strides()[0], w.strides()[1], ends.defined() ? ends.data() : nullptr,
-                  data(gates), data(cells), data(states),
+                  data(gates),    data(cells),    data(states),
                   recorded};
   const std::int64_t begin = job.before(job.time_of(0)) * numbers;
   std::copy_n(h.data(), numbers, job.states + begin);
