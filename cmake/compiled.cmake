@@ -14,7 +14,8 @@ if(KILN_BUILD_COMPILED)
                         POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(kiln_compiled PUBLIC kiln ${CMAKE_DL_LIBS})
   target_compile_definitions(kiln_compiled PUBLIC KILN_COMPILED)
-  set_source_files_properties(src/dynamic.cpp PROPERTIES COMPILE_OPTIONS "${KILN_COMPILED_OPTIONS};${KILN_COMPILED_DYNAMIC_OPTIONS}")
+  set_source_files_properties(src/dynamic.cpp PROPERTIES
+                              COMPILE_OPTIONS "${KILN_COMPILED_OPTIONS};${KILN_COMPILED_DYNAMIC_OPTIONS}")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(levels ${KILN_COMPILED_LEVELS})
     # One bit for each level that dispatch.cpp may choose.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a second process brings: steps of the convolutional network of models/cnn (Adam, 256 images a step, of all
-// processes together), by one process and by two of mpirun, one thread each. Started again by mpirun with a number
-// of steps, this program is one of them, and rank 0 says how many seconds they took. Needs mpirun, and two cores.
+// processes together), by one process and by two of mpirun, one thread each. Started by mpirun with --as-process, this
+// program is one of them, and rank 0 says how many seconds its steps took. Needs mpirun, and two cores.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
