@@ -56,6 +56,24 @@ TEST_CASE("assign: tensors change places, types may differ, and what does not fi
   CHECK(total(0) == 10);
 }
 
+TEST_CASE("assign: tensors of several shapes, each by expressions of its own") {
+  Tensor<float> two{1, 2}, none = empty<float>({0});
+  Tensor<double> grid{{1, 2, 3}, {4, 5, 6}};
+  Tensor<bool> flags{true, false, true};
+  const Tensor<float> row{10, 20, 30};
+  const Tensor<std::int64_t> column{{100}, {200}};
+  assign(std::tie(two, none, grid, flags), two * 3.0f + 1.0f, none + 1.0f, grid + row * column, row > 15.0f);
+  CHECK((two(0) == 4 && two(1) == 7 && none.numel() == 0));
+  const double expected[2][3] = {{1001, 2002, 3003}, {2004, 4005, 6006}};
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(grid(i, j) == expected[i][j]);
+  CHECK((!flags(0) && flags(1) && flags(2)));
+  // One reads what the other writes, in another shape.
+  Tensor<float> number{5}, many{1, 2, 3};
+  assign(std::tie(number, many), number + 1.0f, many * number);
+  CHECK((number(0) == 6 && many(0) == 5 && many(2) == 15));
+}
+
 TEST_CASE("assign: blobs that overlap are read before they are written") {
   float memory[] = {1, 2, 3, 4};
   Tensor<float> low = from_blob(memory, {3}), high = from_blob(memory + 1, {3}), other{0, 0, 0};

@@ -142,7 +142,8 @@ struct joint_assignment {
   const runnable* kernel = nullptr;
   int targets = 0, leaves = 0;
   const ref<tensor_state>* target = nullptr;
-  const dims* sizes = nullptr;  ///< of each expression
+  const dims* sizes = nullptr;           ///< of each expression
+  const std::uint64_t* reads = nullptr;  ///< of each expression: bit i says that it reads leaf i
   tensor_state* const* leaf = nullptr;
   const std::uint64_t* number = nullptr;
 };
@@ -152,6 +153,9 @@ void check_assignment(const joint_assignment& a);
 /// there.
 bool fits_one_kernel(const joint_assignment& a);
 void run_assignment(const joint_assignment& a);
+/// The values first, then the targets, with a copy of each: the same kernel over each expression's own domain, of which
+/// one result is taken. `copy` are programs that copy a target's type.
+void run_assignment_apart(const joint_assignment& a, const runnable* const* copy);
 /// Throws: parts of one type and of placed tensors alone differ in a number, or a place stands for two tensors.
 [[noreturn, gnu::cold]] void not_as_placed();
 
@@ -186,11 +190,14 @@ void assign_all(const std::tuple<Tensor<T, Device>&...>& to, std::index_sequence
   std::array<tensor_state*, static_cast<std::size_t>(leaves) + 1> leaf{};
   std::array<std::uint64_t, static_cast<std::size_t>(numbers) + 1> number{};
   std::array<bool, static_cast<std::size_t>(numbers) + 1> known{};
+  std::array<std::uint64_t, sizeof...(E)> reads{};
   int l = 0, n = 0;
-  auto collect = [&]<class X>(const X& x) {
+  auto collect = [&]<class X>(const X& x, std::uint64_t& reads_here) {
     collected<X> c(x);
     for (int i = 0; i < census<X>::leaves; ++i) {
-      tensor_state*& place = leaf[static_cast<std::size_t>(slots.leaf[static_cast<std::size_t>(l++)])];
+      const std::int16_t slot = slots.leaf[static_cast<std::size_t>(l++)];
+      tensor_state*& place = leaf[static_cast<std::size_t>(slot)];
+      reads_here |= std::uint64_t{1} << (slot & 63);
       if (place && place != c.leaf[static_cast<std::size_t>(i)]) not_as_placed();
       place = c.leaf[static_cast<std::size_t>(i)];
     }
@@ -201,22 +208,24 @@ void assign_all(const std::tuple<Tensor<T, Device>&...>& to, std::index_sequence
       known[at] = true;
     }
   };
-  (collect(e), ...);
+  (collect(e, reads[I]), ...);
+  all.reads = reads.data();
   all.leaf = leaf.data();
   all.number = number.data();
   check_assignment(all);
   if constexpr (((census<E>::rows == 0 && census<E>::products == 0) && ...) && leaves <= cpu::max_slots) {
-    if (fits_one_kernel(all)) {
-      all.kernel = &runnable_of<joint_program<E...>, Device>;
-      return run_assignment(all);
-    }
+    all.kernel = &runnable_of<joint_program<E...>, Device>;
+    if (fits_one_kernel(all)) return run_assignment(all);
+    const std::array<const runnable*, sizeof...(E)> copy{&runnable_of<value_program<Tensor<T, Device>>, Device>...};
+    run_assignment_apart(all, copy.data());
+  } else {
+    // All values first, then all targets.
+    const no_grad quiet;
+    const std::tuple<Tensor<T, Device>...> values{Tensor<T, Device>(compute<false>(e))...};
+    (overwrite_with(runnable_of<value_program<Tensor<T, Device>>, Device>, std::get<I>(values).state(), *targets[I],
+                    false),
+     ...);
   }
-  // All values first, then all targets.
-  const no_grad quiet;
-  const std::tuple<Tensor<T, Device>...> values{Tensor<T, Device>(compute<false>(e))...};
-  (overwrite_with(runnable_of<value_program<Tensor<T, Device>>, Device>, std::get<I>(values).state(), *targets[I],
-                  false),
-   ...);
 }
 
 }  // namespace detail

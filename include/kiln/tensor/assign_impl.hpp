@@ -59,17 +59,21 @@ KILN_INLINE bool fits_one_kernel(const joint_assignment& a) {
   return true;
 }
 
+/// A leaf, spread over a domain.
+KILN_INLINE cpu::operand_view operand_of_assignment(const joint_assignment& a, int i, const dims& domain,
+                                                    const storage& near) {
+  const tensor_state& leaf = *a.leaf[i];
+  a.kernel->device->check_operand(*leaf.memory, near);
+  return {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, domain), size_of(leaf.type)};
+}
+
 KILN_INLINE void run_assignment(const joint_assignment& a) {
   const cpu::compiled& program = a.kernel->program();
   const dims& domain = a.target[0]->sizes;
   const storage& near = *a.target[0]->memory;
   few<cpu::operand_view, cpu::max_slots> in(a.leaves);
   few<cpu::result_view, cpu::max_slots> out(a.targets);
-  for (int i = 0; i < a.leaves; ++i) {
-    const tensor_state& leaf = *a.leaf[i];
-    a.kernel->device->check_operand(*leaf.memory, near);
-    in[i] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, domain), size_of(leaf.type)};
-  }
+  for (int i = 0; i < a.leaves; ++i) in[i] = operand_of_assignment(a, i, domain, near);
   for (int r = 0; r < a.targets; ++r) {
     tensor_state& to = *a.target[r];
     a.kernel->device->check_operand(*to.memory, near);
@@ -78,6 +82,33 @@ KILN_INLINE void run_assignment(const joint_assignment& a) {
   }
   cpu::task job{.program = &program, .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
   a.kernel->run(job, near);
+}
+
+KILN_INLINE void run_assignment_apart(const joint_assignment& a, const runnable* const* copy) {
+  few<ref<tensor_state>, cpu::max_slots> values(a.targets);
+  for (int r = 0; r < a.targets; ++r) {
+    const dims& domain = a.sizes[r];
+    const storage& near = *a.target[r]->memory;
+    values[r] = a.kernel->device->new_tensor(a.target[r]->type, domain, near);
+    few<cpu::operand_view, cpu::max_slots> in(a.leaves);
+    few<ref<tensor_state>, cpu::max_slots> unread(a.leaves);
+    few<cpu::result_view, cpu::max_slots> out(a.targets);
+    for (int i = 0; i < a.leaves; ++i) {
+      if (a.reads[r] >> i & 1) {
+        in[i] = operand_of_assignment(a, i, domain, near);
+      } else {
+        // What only other results read need not fit this domain: a number stands in for it.
+        unread[i] = a.kernel->device->zeros(a.leaf[i]->type, {}, near);
+        in[i] = {unread[i]->data, dims::filled(domain.rank(), 0), size_of(a.leaf[i]->type)};
+      }
+    }
+    const tensor_state& to = *values[r];
+    out[r] = {to.data, to.strides, size_of(to.type), to.type, false};
+    cpu::task job{
+        .program = &a.kernel->program(), .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
+    if (count(domain) > 0) a.kernel->run(job, *to.memory);
+  }
+  for (int r = 0; r < a.targets; ++r) overwrite_with(*copy[r], values[r], *a.target[r], false);
 }
 
 }  // namespace kiln::detail
