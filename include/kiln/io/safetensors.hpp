@@ -3,85 +3,28 @@
 // map_safetensors leaves it to the system to read what is looked at, write_safetensors writes.
 #pragma once
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
+#include <kiln/core/version.hpp>
 #include <kiln/io/array.hpp>
-#include <kiln/io/atomic_file.hpp>
-#include <kiln/io/input_file.hpp>
-#include <kiln/io/mapped_file.hpp>
-#include <kiln/io/npy.hpp>
+#include <kiln/io/npy_header.hpp>
 #include <kiln/io/safetensors_header.hpp>
 
 namespace kiln::io {
 
-static_assert(std::endian::native == std::endian::little, "kiln: files of tensors are read on little-endian machines");
-
-namespace detail {
-
-inline safetensors_header safetensors_header_in(const input_file& file) {
-  const std::string place = message(file.reader(), ": ", file.path());
-  const std::uint64_t length = safetensors_header_length(file.beginning(8), file.size(), place);
-  std::string json(static_cast<std::size_t>(length), '\0');
-  file.read(8, json.data(), length);
-  return read_safetensors_header(json, file.size(), place);
-}
-
-}  // namespace detail
-
 /// The tensors of a .safetensors file, and in `metadata` the texts beside them. Throws io_error for a file that is
 /// none, damaged or cut off, or whose elements kiln has not; memory_error.
-inline tensor_map read_safetensors(const std::filesystem::path& path, text_map* metadata = nullptr) {
-  const input_file file("read_safetensors", path);
-  safetensors_header header = detail::safetensors_header_in(file);
-  tensor_map all;
-  for (const safetensors_entry& e : header.entries) {
-    array values(new_tensor(e.type, e.shape));
-    file.read(header.data_offset + e.begin, values.state()->data, values.bytes());
-    detail::make_bools(values);
-    all.emplace(e.name, std::move(values));
-  }
-  if (metadata) *metadata = std::move(header.metadata);
-  return all;
-}
-
+tensor_map read_safetensors(const std::filesystem::path& path, text_map* metadata = nullptr);
 /// The tensors of a .safetensors file, of which the system reads what is looked at: a file of any size is there at
 /// once. Writing to them changes nothing in the file. Throws as read_safetensors.
-inline tensor_map map_safetensors(const std::filesystem::path& path, text_map* metadata = nullptr) {
-  const input_file file("map_safetensors", path);
-  safetensors_header header = detail::safetensors_header_in(file);
-  const auto mapped = std::make_shared<mapped_file>(file);
-  tensor_map all;
-  for (const safetensors_entry& e : header.entries) {
-    array values = detail::array_in(mapped->data() + header.data_offset + e.begin, e.type, e.shape, mapped);
-    detail::make_bools(values);
-    all.emplace(e.name, std::move(values));
-  }
-  if (metadata) *metadata = std::move(header.metadata);
-  return all;
-}
-
+tensor_map map_safetensors(const std::filesystem::path& path, text_map* metadata = nullptr);
 /// Writes tensors by name as a .safetensors file, whole or not at all, with texts beside them. Tensors that share
 /// elements are written each for itself. Throws value_error for names that are no UTF-8, and io_error where it can't be
 /// written; what was there before then stays.
-inline void write_safetensors(const std::filesystem::path& path, const tensor_map& tensors,
-                              const text_map& metadata = {}) {
-  std::vector<safetensors_entry> entries;
-  for (const auto& [name, values] : tensors) entries.push_back({name, values.dtype(), values.sizes(), 0, 0});
-  const std::string header = safetensors_header_of(entries, metadata);
-  atomic_file file("write_safetensors", path);
-  file.reserve(header.size() + (entries.empty() ? 0 : entries.back().end));
-  file.write(header);
-  for (const safetensors_entry& e : entries) {
-    const array all = tensors.at(e.name).contiguous();
-    file.write(all.data(), all.bytes());
-  }
-  file.commit();
-}
+void write_safetensors(const std::filesystem::path& path, const tensor_map& tensors, const text_map& metadata = {});
 
 }  // namespace kiln::io
+
+#ifndef KILN_COMPILED
+#include <kiln/io/safetensors_impl.hpp>
+#endif
