@@ -41,11 +41,22 @@ inline std::string spelled(const dims& x) {
   return text + (x.rank() == 1 ? ",)" : ")");
 }
 
-/// "name=value, name=value" of a list of names and values.
+/// One more setting behind those of a text; a value without a name stands alone.
+[[gnu::noinline]] inline void add_setting(std::string& text, std::string_view name, const std::string& value) {
+  if (!text.empty()) text += ", ";
+  if (!name.empty()) text.append(name) += '=';
+  text += value;
+}
 template <class T, class... Rest>
-std::string settings_text(std::string_view name, const T& value, const Rest&... rest) {
-  std::string text = (name.empty() ? "" : std::string(name) + "=") + spelled(value);
-  if constexpr (sizeof...(Rest) > 0) text += ", " + settings_text(rest...);
+void add_settings(std::string& text, std::string_view name, const T& value, const Rest&... rest) {
+  add_setting(text, name, spelled(value));
+  if constexpr (sizeof...(Rest) > 0) add_settings(text, rest...);
+}
+/// "name=value, name=value" of a list of names and values.
+template <class... NamesAndValues>
+std::string settings_text(const NamesAndValues&... each) {
+  std::string text;
+  add_settings(text, each...);
   return text;
 }
 
