@@ -10,6 +10,7 @@
 #include <kiln/core/error_impl.hpp>
 #include <kiln/device/cpu/memory/memory_impl.hpp>
 #include <kiln/device/cpu/threads/threads_impl.hpp>
+#include <kiln/expr/own_ops_impl.hpp>
 #include <kiln/nn/functional/window_impl.hpp>
 #include <kiln/optim/flat_memory_impl.hpp>
 #include <kiln/optim/schedulers_impl.hpp>
@@ -23,3 +24,4 @@
 #include <kiln/tensor/print_impl.hpp>
 #include <kiln/tensor/run_impl.hpp>
 #include <kiln/tensor/view_history_impl.hpp>
+#include <kiln/transform/cpp_function_impl.hpp>

@@ -104,4 +104,21 @@ inline constexpr opcode code_of<detail::taken_for_composite<Op>> = code_of<Op>;
 template <class X>
 inline constexpr const rule_table& rules_for = detail::rules_with<all_ops, typename detail::own_ops<X>::type>::table;
 
+namespace detail {
+const rule_table& listed_rules();
+}
+/// The same for what reads them at run time: those of the library's list stand once in a program, which spares a unit
+/// that only prints a formula the rules of all ops.
+template <class X>
+const rule_table& rules_at_run_time() {
+  if constexpr (std::is_same_v<typename detail::own_ops<X>::type, op_list<>>)
+    return detail::listed_rules();
+  else
+    return rules_for<X>;
+}
+
 }  // namespace kiln
+
+#ifndef KILN_COMPILED
+#include <kiln/expr/own_ops_impl.hpp>
+#endif

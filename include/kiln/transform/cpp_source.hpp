@@ -3,17 +3,15 @@
 // but the standard library's and give the bits that kiln gives.
 #pragma once
 
-#include <cctype>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <kiln/tape/infix.hpp>
-#include <kiln/transform/cpp_text.hpp>
+#include <kiln/transform/cpp_function.hpp>
 #include <kiln/transform/gradient.hpp>
 #include <kiln/transform/plain.hpp>
 
@@ -21,12 +19,6 @@ namespace kiln {
 
 /// Plain C++, as what source<Cpp>(f) writes.
 struct Cpp {};
-
-/// How source<Cpp> names things.
-struct source_options {
-  std::string name = "f";                   ///< of the function; its derivative is called name_gradient
-  std::vector<std::string> arguments = {};  ///< by default x, or x0, x1 ... of several
-};
 
 namespace detail {
 
@@ -40,21 +32,6 @@ struct traced_formula {
     keep_needed(written, out);
   });
 };
-
-/// Throws value_error for what no C++ name is, or for a name that the text gives to a value.
-inline void expect_name(const std::string& name) {
-  const auto letter = [](char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); };
-  bool good = !name.empty() && letter(name[0]), counted = name.size() > 1 && name[0] == 't';
-  for (std::size_t i = 1; i < name.size(); ++i) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(name[i])) != 0;
-    good = good && (digit || letter(name[i]));
-    counted = counted && digit;
-  }
-  if (!good || counted)
-    throw value_error(message("source<Cpp>: \"", name,
-                              "\" cannot be a name: use letters, digits and _, and not t0, t1 "
-                              "..., which values on the way are called"));
-}
 
 /// How many numbers a generic function takes: the least that it can be called with; a gradient, as many as its
 /// function.
@@ -82,14 +59,7 @@ std::string cpp_source(const F& f, source_options names, const X&... x) {
   const auto e = trace(f, x...);
   using E = std::remove_const_t<decltype(e)>;
   using Tag = inputs_of<F>;
-  if (names.arguments.empty())
-    for (int i = 0; i < inputs; ++i) names.arguments.push_back(inputs == 1 ? "x" : "x" + std::to_string(i));
-  if (names.arguments.size() != static_cast<std::size_t>(inputs))
-    throw value_error(message("source<Cpp>: ", names.arguments.size(), " names for a function of ", inputs,
-                              " arguments: give one for each, or none"));
-  expect_name(names.name);
-  for (const std::string& name : names.arguments) expect_name(name);
-
+  check_names(names, inputs);
   std::vector<double> numbers;
   tape_names printed{names.arguments, {}};
   held_numbers::each(e, [&](auto number) {
@@ -100,26 +70,12 @@ std::string cpp_source(const F& f, source_options names, const X&... x) {
     return view(traced_gradient<Tag, E, inputs, false, false, I...>::tape);
   }
   (std::make_integer_sequence<int, inputs>{});
-  const cpp_signature how{names.name, names.arguments, {dtype_of<X>...}};
-  const cpp_signature its{names.name + "_gradient", names.arguments, {dtype_of<X>...}};
-  std::string formula = infix(view(traced_formula<Tag, E, inputs>::tape), rules_for<E>, printed);
-  for (std::size_t at = 0; (at = formula.find('\n', at)) != formula.npos;) formula.insert(++at, "// ");
-  const std::string functions = "// " + formula + "\n" +
-                                cpp_function(view(traced_value<Tag, E, inputs>::tape), how, numbers) +
-                                (inputs == 1 ? "\n// Its derivative.\n" : "\n// Its derivatives by the arguments.\n") +
-                                cpp_function(gradient, its, numbers);
-  std::string text;
-  const auto includes = [&](std::string_view header, std::string_view sign) {
-    if (functions.find(sign) != functions.npos) text += "#include <" + std::string(header) + ">\n";
-  };
-  // All that stands in std and is called, but tuples and limits, is in cmath.
-  std::size_t named = 0;
-  for (std::size_t at = 0; (at = functions.find("std::", at)) != functions.npos; at += 5)
-    named += functions.compare(at, 11, "std::tuple<") != 0 && functions.compare(at, 19, "std::numeric_limits") != 0;
-  if (named) text += "#include <cmath>\n";
-  includes("limits", "std::numeric_limits");
-  includes("tuple", "std::tuple<");
-  return text + (text.empty() ? "" : "\n") + functions;
+  return cpp_text_of({.names = std::move(names),
+                      .types = {dtype_of<X>...},
+                      .numbers = std::move(numbers),
+                      .formula = infix(view(traced_formula<Tag, E, inputs>::tape), rules_at_run_time<E>(), printed),
+                      .value = view(traced_value<Tag, E, inputs>::tape),
+                      .gradient = gradient});
 }
 
 }  // namespace detail

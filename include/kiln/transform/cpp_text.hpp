@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A tape of plain numbers as the text of a C++ function. Each value has a statement of its own, spelled by its op's
-// value rule (ops/text.hpp), and what a rule calls is written as device/cpu/kernel/plain.hpp computes it: the same
-// operations in the same order, so the same bits.
+// Ops, types and numbers as C++ text: an op is spelled by its value rule (ops/text.hpp), and what a rule calls is
+// written as device/cpu/kernel/plain.hpp computes it: the same operations in the same order, so the same bits.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@
 #include <kiln/core/error.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/ops/text.hpp>
-#include <kiln/tape/program.hpp>
+#include <kiln/tape/instruction.hpp>
 
 namespace kiln::detail {
 
@@ -144,58 +143,6 @@ inline std::string cpp_number(double value, dtype type) {
   if (out.find_first_of(".e") == std::string::npos) out += ".0";
   if (!twice) out += "f";
   return out.front() == '-' ? "(" + out + ")" : out;
-}
-
-/// A function to be written: a name, and of each argument the name and type.
-struct cpp_signature {
-  std::string name;
-  std::vector<std::string> arguments;
-  std::vector<dtype> types;
-};
-
-/// The function that computes the tape's results, of which several come as a tuple. Leaves are the arguments; `numbers`
-/// are those that the function was made with.
-inline std::string cpp_function(const tape_view& tape, const cpp_signature& how, const std::vector<double>& numbers) {
-  const auto slot = [](const instruction& now) { return static_cast<std::size_t>(now.slot); };
-  std::vector<std::string> at(static_cast<std::size_t>(tape.size));
-  std::vector<bool> used(how.arguments.size(), false);
-  std::string body;
-  int temporaries = 0;
-  for (int i = 0; i < tape.size; ++i) {
-    const instruction& now = tape[i];
-    std::string& here = at[static_cast<std::size_t>(i)];
-    if (now.code == opcode::leaf) {
-      here = how.arguments[slot(now)];
-      used[slot(now)] = true;
-    } else if (now.code == opcode::scalar) {
-      here = cpp_number(numbers[slot(now)], now.type);
-    } else if (now.code == opcode::constant) {
-      here = cpp_number(number_in(now), now.type);
-    } else {
-      std::array<std::string, 3> operands;
-      const std::int16_t places[] = {now.a, now.b, now.c};
-      for (std::size_t k = 0; k < 3; ++k)
-        if (places[k] >= 0) operands[k] = at[static_cast<std::size_t>(places[k])];
-      const std::string type = cpp_type(now.type);
-      std::string code;
-      if (now.code == opcode_of(cast_op::name))
-        code = now.type == dtype::boolean ? operands[0] + " != 0" : "static_cast<" + type + ">(" + operands[0] + ")";
-      else
-        code = cpp_spelled(now.code, tape[now.b >= 0 ? now.b : now.a].type == dtype::boolean, operands, all_ops{});
-      here = "t" + std::to_string(temporaries++);
-      body += "  const " + type + " " + here + " = " + code + ";\n";
-    }
-  }
-  std::string result, types;
-  for (int r = 0; r < tape.result_count; ++r) {
-    types += (r ? ", " : "") + cpp_type(tape[tape.results[r]].type);
-    result += (r ? ", " : "") + at[static_cast<std::size_t>(tape.results[r])];
-  }
-  const bool several = tape.result_count > 1;
-  std::string text = (several ? "std::tuple<" + types + ">" : types) + " " + how.name + "(";
-  for (std::size_t i = 0; i < how.arguments.size(); ++i)
-    text += (i ? ", " : "") + cpp_type(how.types[i]) + (used[i] ? " " + how.arguments[i] : "");
-  return "inline " + text + ") {\n" + body + "  return " + (several ? "{" + result + "}" : result) + ";\n}\n";
 }
 
 }  // namespace kiln::detail
