@@ -10,6 +10,7 @@
 
 #include <kiln/nn/loss/reduction.hpp>
 #include <kiln/tensor/creation.hpp>
+#include <kiln/tensor/indexing.hpp>
 #include <kiln/tensor/transfer.hpp>
 
 namespace kiln::nn {
@@ -49,7 +50,42 @@ inline void expect_targets(const dims& scores, const dims& target, int axis, con
                               scores.rank() == 0 ? dims{} : without));
 }
 
-/// The losses for class numbers, given the logarithms of probabilities: a row of one kernel for each number.
+/// The losses of class numbers `its`, beside those of all classes: `own` of a class's weight for its own, `others` for
+/// each. A class that has no part in a loss adds 0, also where its logarithm is infinite.
+template <class I, class N, class W, class X>
+auto losses_of_classes(const I& its, const N& numbers, const W& weights, const X& log_probabilities,
+                       std::int64_t ignore, double own, double others, int axis) {
+  using T = typename X::value_type;
+  const auto share = where(its == ignore, 0, (cast<T>(numbers == its) * own + others) * weights);
+  return -sum(where(share != 0, share * log_probabilities, 0), axis);
+}
+
+/// The losses of class numbers from a tensor that holds the logarithms: of one class each, all else is not looked at.
+template <class T, class D>
+Tensor<T, D> losses_at_classes(const Tensor<T, D>& log_probabilities, const Tensor<std::int64_t, D>& labels,
+                               const Tensor<T, D>& weight, std::int64_t ignore, int axis) {
+  const auto counts = labels != ignore;
+  const Tensor<std::int64_t, D> at = where(counts, labels, 0);
+  const Tensor<T, D> own = squeeze(gather(log_probabilities, axis, unsqueeze(at, axis)), axis);
+  if (!weight.defined()) return where(counts, -own, 0);
+  const Tensor<T, D> weights = index_select(weight.detach(), 0, at.reshape(at.numel())).reshape(at.sizes());
+  return where(logical_and(counts, weights != 0), -own * weights, 0);
+}
+
+/// Logarithms of probabilities as losses read them: on the host a tensor. There a loss and its gradients are quicker
+/// from it than in one kernel, which takes every exponential again in each of its passes; on a device one kernel is one
+/// launch. Half types stay what they are, and are rounded once.
+template <Expression X>
+auto held(const X& log_probabilities) {
+  using T = typename X::value_type;
+  using D = typename X::device_type;
+  if constexpr (kiln::detail::OnHost<D> && !Leaf<X> && std::same_as<T, compute_t<T>>)
+    return Tensor<T, D>(log_probabilities);
+  else
+    return log_probabilities;
+}
+
+/// The losses for class numbers, given the logarithms of probabilities.
 template <Expression X, Expression L, class T, class D>
 Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tensor<T, D>& weight,
                         const class_loss_options& options, const char* loss) {
@@ -66,6 +102,11 @@ Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tenso
   const double total =
       target_weight(labels.template to<Cpu>(), weight.defined() ? weight.template to<Cpu>() : Tensor<T>(), classes,
                     options.ignore_index, loss);
+  if constexpr (kiln::detail::OnHost<D> && Leaf<X>) {
+    if (options.label_smoothing == 0 && classes > 0)
+      return reduced(losses_at_classes(log_probabilities, labels, weight, options.ignore_index, axis),
+                     options.reduction, total);
+  }
   dims beside = dims::filled(sizes.rank() - axis, 1);
   beside[0] = classes;
   const auto numbers =
@@ -73,9 +114,8 @@ Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tenso
   const Tensor<T, D> weights = weight.defined() ? weight.detach().reshape(beside) : ones<T, D>({1}, D(labels.device()));
   const auto its = unsqueeze(labels, axis);
   const double others = options.label_smoothing / static_cast<double>(classes), own = 1 - options.label_smoothing;
-  // A class that has no part in the loss adds 0, also where its logarithm is infinite.
-  const auto share = where(its == options.ignore_index, 0, (cast<T>(numbers == its) * own + others) * weights);
-  const Tensor<T, D> losses = -sum(where(share != 0, share * log_probabilities, 0), axis);
+  const Tensor<T, D> losses =
+      losses_of_classes(its, numbers, weights, log_probabilities, options.ignore_index, own, others, axis);
   return reduced(losses, options.reduction, total);
 }
 
@@ -96,7 +136,7 @@ auto nll_loss(const X& log_probabilities, const L& target, const Tensor<T, D>& w
   static_assert(is_floating(dtype_of<typename X::value_type>),
                 "kiln: nll_loss takes the logarithms of probabilities first, floating numbers, and then the target");
   options.label_smoothing = 0;
-  return detail::class_loss(log_probabilities, target, weight, options, "nll_loss");
+  return detail::class_loss(detail::held(log_probabilities), target, weight, options, "nll_loss");
 }
 /// The same without weights.
 template <Expression X, Expression L>
@@ -104,7 +144,7 @@ auto nll_loss(const X& log_probabilities, const L& target, const class_loss_opti
   return nll_loss(log_probabilities, target, Tensor<typename X::value_type, typename X::device_type>(), options);
 }
 
-/// nll_loss of log_softmax(scores), as one kernel; or for a target of the scores' shape, which holds probabilities,
+/// nll_loss of log_softmax(scores); or for a target of the scores' shape, which holds probabilities,
 /// minus the sum over the classes of probability, weight and log_softmax(scores): torch's cross_entropy. Throws
 /// shape_error where sizes do not fit, index_error for a class number outside [0, C), value_error for bad options.
 template <Expression X, Expression L, class T, class D>
@@ -124,11 +164,11 @@ auto cross_entropy(const X& scores, const L& target, const Tensor<T, D>& weight,
     const auto weights =
         weight.defined() ? weight.detach().reshape(beside) : ones<T, D>({1}, D(kiln::detail::device_of(scores)));
     const auto share = (target * (1 - options.label_smoothing) + others) * weights;
-    const Tensor<T, D> losses = -sum(share * log_softmax(scores, axis), axis);
+    const Tensor<T, D> losses = -sum(share * detail::held(log_softmax(scores, axis)), axis);
     return detail::reduced(losses, options.reduction);
   } else {
     if (sizes.rank() == 0) throw shape_error("cross_entropy: scores of shape []: they need an axis of classes");
-    return detail::class_loss(log_softmax(scores, axis), target, weight, options, "cross_entropy");
+    return detail::class_loss(detail::held(log_softmax(scores, axis)), target, weight, options, "cross_entropy");
   }
 }
 /// The same without weights.
