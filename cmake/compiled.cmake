@@ -8,7 +8,8 @@ set_target_properties(kiln_precompiled PROPERTIES EXPORT_NAME precompiled)
 target_precompile_headers(kiln_precompiled INTERFACE <kiln/kiln.hpp>)
 
 if(KILN_BUILD_COMPILED)
-  add_library(kiln_compiled STATIC src/cuda.cpp src/dispatch.cpp src/dynamic.cpp src/io.cpp src/state.cpp)
+  add_library(kiln_compiled STATIC src/cuda.cpp src/dispatch.cpp src/dynamic.cpp src/io.cpp src/models.cpp
+                             src/state.cpp)
   add_library(kiln::compiled ALIAS kiln_compiled)
   set_target_properties(kiln_compiled PROPERTIES EXPORT_NAME compiled OUTPUT_NAME kiln CXX_EXTENSIONS OFF
                         POSITION_INDEPENDENT_CODE ON)
@@ -32,7 +33,7 @@ if(KILN_BUILD_COMPILED)
     set(levels native)
   endif()
   foreach(level IN LISTS levels)
-    add_library(kiln_${level} OBJECT src/processor.cpp)
+    add_library(kiln_${level} OBJECT src/prebuilt.cpp src/processor.cpp)
     set_target_properties(kiln_${level} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
     target_link_libraries(kiln_${level} PRIVATE kiln)
     target_compile_definitions(kiln_${level} PRIVATE KILN_COMPILED)

@@ -71,8 +71,7 @@ level best() {
       const level l = static_cast<level>(i);
       if (!has(l))
         throw device_error(message("KILN_ISA asks for ", asked, ", but this processor has ",
-                                   names[static_cast<std::size_t>(*most)],
-                                   " at most: unset it or name what is there"));
+                                   names[static_cast<std::size_t>(*most)], " at most: unset it or name what is there"));
       if (!built(l))
         throw device_error(message("KILN_ISA asks for ", asked, ", for which this library was not built; it has ",
                                    names[static_cast<std::size_t>(*most)], ": unset it or name what is there"));

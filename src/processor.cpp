@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The drivers, made for one instruction set: this file is compiled once for each that the library has.
+#include <array>
 #include <concepts>
 
 #include <kiln/device/cpu/drivers.hpp>
@@ -9,6 +10,7 @@
 #include <kiln/device/cpu/images/conv2d.hpp>
 #include <kiln/device/cpu/images/pooling.hpp>
 #include <kiln/device/cpu/interpreter/interpreted_impl.hpp>
+#include <kiln/device/cpu/kernel/prebuilt_keys.hpp>
 #include <kiln/device/cpu/maps/map.hpp>
 #include <kiln/device/cpu/products/attention.hpp>
 #include <kiln/device/cpu/products/lstm.hpp>
@@ -21,8 +23,12 @@ const driver_table& table();
 template <class T>
 const typed_driver_table<T>& table_for();
 
+/// Of prebuilt.cpp.
+extern const std::array<const compiled*, prebuilt_keys.size()> prebuilt_programs;
+
 const driver_table& table() {
-  static constexpr driver_table all{.run_map = &run_map, .run_rows = &run_rows, .interpret = &interpret};
+  static constexpr driver_table all{
+      .run_map = &run_map, .run_rows = &run_rows, .interpret = &interpret, .prebuilt = prebuilt_programs.data()};
   return all;
 }
 

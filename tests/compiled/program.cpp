@@ -11,6 +11,10 @@
 
 #include <kiln/kiln.hpp>
 
+#include <kiln/nn/loss/cross_entropy.hpp>
+#include <kiln/optim/adam.hpp>
+#include <kiln/optim/sgd.hpp>
+
 using namespace kiln;
 
 namespace {
@@ -75,6 +79,56 @@ void gradients() {
   check(near(bias.grad()(0), of_bias), "the gradient of a number");
 }
 
+// Losses and steps whose kernels the library has: a classifier of one linear layer, by hand in double.
+void training() {
+  Tensor<float> w = numbers({4, 3}), v = numbers({4, 3});
+  w.requires_grad(), v.requires_grad();
+  const Tensor<float> x = numbers({5, 4}), bias = numbers({3});
+  const Tensor<std::int64_t> labels{0, 2, 1, 1, 0};
+  optim::SGD descent({w}, {.lr = 0.1, .momentum = 0.9});
+  optim::Adam adam({v}, {.lr = 0.1});
+  double by_descent[4][3], by_adam[4][3], b[4][3] = {}, m[4][3] = {}, squares[4][3] = {};
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j) by_descent[i][j] = w(i, j), by_adam[i][j] = v(i, j);
+  for (int step = 1; step <= 3; ++step)
+    for (const bool first : {true, false}) {
+      auto& at = first ? by_descent : by_adam;
+      double loss = 0, gradient[4][3] = {};
+      for (int n = 0; n < 5; ++n) {
+        double score[3], total = 0;
+        for (int j = 0; j < 3; ++j) {
+          score[j] = bias(j);
+          for (int i = 0; i < 4; ++i) score[j] += x(n, i) * at[i][j];
+          total += std::exp(score[j]);
+        }
+        loss -= (score[labels(n)] - std::log(total)) / 5;
+        for (int j = 0; j < 3; ++j)
+          for (int i = 0; i < 4; ++i)
+            gradient[i][j] += (std::exp(score[j]) / total - (j == labels(n))) * static_cast<double>(x(n, i)) / 5;
+      }
+      const Tensor<float> computed = nn::cross_entropy(matmul(x, first ? w : v) + bias, labels);
+      check(near(computed.item<double>(), loss), "cross_entropy of a linear layer");
+      descent.zero_grad(), adam.zero_grad();
+      backward(computed);
+      first ? descent.step() : adam.step();
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 3; ++j) {
+          const double g = gradient[i][j];
+          if (first) {
+            b[i][j] = step == 1 ? g : 0.9 * b[i][j] + g;
+            at[i][j] -= 0.1 * b[i][j];
+            check(near(w(i, j), at[i][j]), "a step of SGD with momentum");
+          } else {
+            m[i][j] = 0.9 * m[i][j] + 0.1 * g;
+            squares[i][j] = 0.999 * squares[i][j] + 0.001 * g * g;
+            at[i][j] -= 0.1 * m[i][j] / (1 - std::pow(0.9, step)) /
+                        (std::sqrt(squares[i][j] / (1 - std::pow(0.999, step))) + 1e-8);
+            check(near(v(i, j), at[i][j]), "a step of Adam");
+          }
+        }
+    }
+}
+
 void by_index() {
   const Tensor<float> a = numbers({20, 5});
   const Tensor<std::int64_t> rows{3, 0, 3};
@@ -130,6 +184,7 @@ int main(int argc, char** argv) {
     maps_and_rows();
     products();
     gradients();
+    training();
     by_index();
     draws();
     images();

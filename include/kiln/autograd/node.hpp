@@ -77,6 +77,11 @@ void product_gradient(const saved_product& p, const tensor_state& gradient, cons
   }
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template void product_gradient<float, Cpu>(const saved_product&, const tensor_state&,
+                                                  const ref<gradient_record>&, const ref<gradient_record>&);
+#endif
+
 /// The rules of the products of an expression, in the order of their slots.
 template <class E>
 struct product_rule_list {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <tuple>
 #include <vector>
 
 #include <kiln/optim/parameter_groups.hpp>
@@ -41,26 +42,45 @@ void check_adam(const char* name, const Options& o) {
   check_option(name, "weight_decay", o.weight_decay);
 }
 
-/// The step of Adam and AdamW: one decays by `into_gradient`, the other by `off_weights`, and the kernel is the same.
+/// The numbers of a step of Adam and AdamW: one decays by `into_gradient`, the other by `off_weights`, and the kernel
+/// is the same.
+struct adam_numbers {
+  double into_gradient = 0, off_weights = 0;
+  double sign = 1;  ///< of the gradient
+  std::array<double, 2> betas{};
+  double step_size = 0, correction = 1, eps = 0;
+};
+/// What the step writes, of placed tensors; with AMSGrad's largest second moment, also that.
+template <class W, class G, class M, class V, class... Most>
+auto adam_values(const adam_numbers& k, const W& w, const G& gradient, const M& m, const V& v, const Most&... most) {
+  const auto g = gradient * k.sign + w * k.into_gradient;
+  const auto m1 = m + (g - m) * (1 - k.betas[0]);
+  const auto v1 = v * k.betas[1] + g * g * (1 - k.betas[1]);
+  const auto moved = [&](const auto& moment) {
+    return (1 - k.off_weights) * w - m1 * k.step_size / (sqrt(moment) * k.correction + k.eps);
+  };
+  if constexpr (sizeof...(Most) > 0)
+    return std::tuple(moved(maximum(most..., v1)), m1, v1, maximum(most..., v1));
+  else
+    return std::tuple(moved(v1), m1, v1);
+}
+
 template <class Run, class Options>
 void adam_step(Run& run, const Options& o, double into_gradient, double off_weights) {
-  const auto w = run.weights();
   const auto m = run.state(detail::first_state, "exp_avg");
   const auto v = run.state(detail::second_state, "exp_avg_sq");
   const double t = static_cast<double>(run.step());
-  const double step_size = o.lr / (1 - std::pow(o.betas[0], t));
-  const double correction = 1 / std::sqrt(1 - std::pow(o.betas[1], t));
-  const auto g = run.gradients() * (o.maximize ? -1.0 : 1.0) + w * into_gradient;
-  const auto m1 = m + (g - m) * (1 - o.betas[0]);
-  const auto v1 = v * o.betas[1] + g * g * (1 - o.betas[1]);
-  const auto kept = (1 - off_weights) * w;
-  if (o.amsgrad) {
-    const auto most = run.state(detail::third_state, "max_exp_avg_sq");
-    const auto most1 = maximum(most, v1);
-    run.set(kept - m1 * step_size / (sqrt(most1) * correction + o.eps), m1, v1, most1);
-  } else {
-    run.set(kept - m1 * step_size / (sqrt(v1) * correction + o.eps), m1, v1);
-  }
+  const adam_numbers k{.into_gradient = into_gradient,
+                       .off_weights = off_weights,
+                       .sign = o.maximize ? -1.0 : 1.0,
+                       .betas = o.betas,
+                       .step_size = o.lr / (1 - std::pow(o.betas[0], t)),
+                       .correction = 1 / std::sqrt(1 - std::pow(o.betas[1], t)),
+                       .eps = o.eps};
+  if (o.amsgrad)
+    run.set(adam_values(k, run.weights(), run.gradients(), m, v, run.state(detail::third_state, "max_exp_avg_sq")));
+  else
+    run.set(adam_values(k, run.weights(), run.gradients(), m, v));
 }
 
 }  // namespace detail
@@ -128,5 +148,12 @@ template <class X>
 AdamW(const X&, const adamw_options&) -> AdamW<float, Cpu>;
 template <class T, class Device>
 AdamW(const std::vector<parameter_group<T, Device, adamw_options>>&) -> AdamW<T, Device>;
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class parameter_groups<float, Cpu, adam_options>;
+extern template class Adam<float, Cpu>;
+extern template class parameter_groups<float, Cpu, adamw_options>;
+extern template class AdamW<float, Cpu>;
+#endif
 
 }  // namespace kiln::optim

@@ -100,4 +100,8 @@ void clip_grad_value(const parameter_groups<T, Device, Options>& opt, double cli
   clip_grad_value(opt.all_parameters(), clip_value);
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template double clip_grad_norm(const std::vector<Tensor<float>>&, double, double, bool);
+#endif
+
 }  // namespace kiln::optim

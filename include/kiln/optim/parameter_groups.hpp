@@ -167,6 +167,10 @@ class parameter_run {
       for (int i = which_.first; i < which_.last; ++i)
         group_.seen[static_cast<std::size_t>(i)] = group_.memory.version(i);
   }
+  template <class... E>
+  void set(const std::tuple<E...>& values) {
+    std::apply([&](const auto&... each) { set(each...); }, values);
+  }
 
  private:
   parameter_run(const parameter_run& of, int i)

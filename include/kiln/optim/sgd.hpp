@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <tuple>
 #include <vector>
 
 #include <kiln/optim/parameter_groups.hpp>
@@ -18,6 +19,24 @@ struct sgd_options {
   bool nesterov = false;
   bool maximize = false;  ///< climb instead
 };
+
+namespace detail {
+
+/// What the step writes, of placed weights and gradients: without momentum, and with it.
+template <class W, class G>
+auto sgd_values(const sgd_options& o, const W& w, const G& gradient) {
+  const auto g = gradient * (o.maximize ? -1.0 : 1.0) + w * o.weight_decay;
+  return std::tuple(w - g * o.lr);
+}
+template <class W, class G, class B>
+auto sgd_values(const sgd_options& o, bool first, const W& w, const G& gradient, const B& b) {
+  const auto g = gradient * (o.maximize ? -1.0 : 1.0) + w * o.weight_decay;
+  const auto moved = b * (first ? 0.0 : o.momentum) + g * (first ? 1.0 : 1 - o.dampening);
+  // Nesterov's step and the plain one are one kernel with other numbers.
+  return std::tuple(w - ((o.nesterov ? 1.0 : 0.0) * g + moved * (o.nesterov ? o.momentum : 1.0)) * o.lr, moved);
+}
+
+}  // namespace detail
 
 /// With g the gradient plus weight_decay w: w -= lr g; or with momentum, b = momentum b + (1 - dampening) g, at the
 /// first step b = g, and w -= lr b, by Nesterov w -= lr (g + momentum b). State: "momentum_buffer". Throws value_error
@@ -38,14 +57,9 @@ class SGD final : public parameter_groups<T, Device, sgd_options> {
 
  private:
   void update(typename base::parameter_run& run, sgd_options& o) override {
-    const auto w = run.weights();
-    const auto g = run.gradients() * (o.maximize ? -1.0 : 1.0) + w * o.weight_decay;
-    if (o.momentum == 0) return run.set(w - g * o.lr);
+    if (o.momentum == 0) return run.set(detail::sgd_values(o, run.weights(), run.gradients()));
     const auto b = run.state(detail::first_state, "momentum_buffer");
-    const bool first = run.step() == 1;
-    const auto moved = b * (first ? 0.0 : o.momentum) + g * (first ? 1.0 : 1 - o.dampening);
-    // Nesterov's step and the plain one are one kernel with other numbers.
-    run.set(w - ((o.nesterov ? 1.0 : 0.0) * g + moved * (o.nesterov ? o.momentum : 1.0)) * o.lr, moved);
+    run.set(detail::sgd_values(o, run.step() == 1, run.weights(), run.gradients(), b));
   }
   void check(const sgd_options& o) const override {
     detail::check_option("SGD", "lr", o.lr);
@@ -64,5 +78,10 @@ template <class X>
 SGD(const X&, const sgd_options&) -> SGD<float, Cpu>;
 template <class T, class Device>
 SGD(const std::vector<parameter_group<T, Device, sgd_options>>&) -> SGD<T, Device>;
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class parameter_groups<float, Cpu, sgd_options>;
+extern template class SGD<float, Cpu>;
+#endif
 
 }  // namespace kiln::optim

@@ -89,6 +89,10 @@ Tensor<std::int64_t, typename X::device_type> best_positions(const X& x, const a
   }
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template Tensor<std::int64_t> best_positions<true>(const Tensor<float>&, const axes&, bool, const char*);
+#endif
+
 }  // namespace detail
 
 /// Where the largest element is: along one axis, or, if none is named, in the row-major order of all. Of equal elements

@@ -25,6 +25,9 @@
 #ifndef KILN_INTERPRET
 #include <kiln/device/cpu/kernel/program.hpp>
 #endif
+#ifdef KILN_COMPILED
+#include <kiln/device/cpu/kernel/prebuilt.hpp>
+#endif
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/state.hpp>
 
@@ -111,19 +114,37 @@ struct executor<Cpu> : host_executor<Cpu> {
     if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
     return *kept.value.add(cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root));
   }
-  static void run_interpreted(cpu::task& job, const storage&) {
+  static void run_any(cpu::task& job, const storage&) {
     job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
   }
 #endif
   /// The kernels of a Program, and what runs them over a job.
+#ifdef KILN_COMPILED
+  template <class Program>
+  static constexpr bool prebuilt = cpu::prebuilt_number<Program> >= 0;
+  template <class Program>
+  static const cpu::compiled& program() {
+    if constexpr (prebuilt<Program>)
+      return cpu::drivers::prebuilt(cpu::prebuilt_number<Program>);
+    else
 #ifdef KILN_INTERPRET
+      return interpreted<Program>();
+#else
+      return cpu::compiler<Program>::program;
+#endif
+  }
+  template <class Program>
+  static void run(cpu::task& job, const storage& near) {
+    run_any(job, near);
+  }
+#elif defined(KILN_INTERPRET)
   template <class Program>
   static const cpu::compiled& program() {
     return interpreted<Program>();
   }
   template <class Program>
   static void run(cpu::task& job, const storage& near) {
-    run_interpreted(job, near);
+    run_any(job, near);
   }
 #else
   template <class Program>
@@ -183,12 +204,14 @@ struct runnable {
   void (*run)(cpu::task& job, const storage& near);
   const device_functions* device;
 };
-/// Of a `Rare` one, which may never run: interpreted where there is an interpreter, so that it costs nothing to
-/// compile.
+/// Of a `Rare` one, which may never run: interpreted where there is an interpreter and no kernel made before, so that
+/// it costs nothing to compile.
 template <class Program, class Device, bool Rare = false>
 inline constexpr runnable runnable_of = [] {
-  if constexpr (Rare && requires { executor<Device>::template interpreted<Program>; })
-    return runnable{&executor<Device>::template interpreted<Program>, &executor<Device>::run_interpreted,
+  if constexpr (
+      Rare && requires { executor<Device>::template interpreted<Program>; } &&
+      !requires { requires executor<Device>::template prebuilt<Program>; })
+    return runnable{&executor<Device>::template interpreted<Program>, &executor<Device>::run_any,
                     &functions_of<Device>};
   else
     return runnable{&executor<Device>::template program<Program>, &executor<Device>::template run<Program>,

@@ -70,72 +70,8 @@ class index_node final : public op_node_of<2, 1> {
     input[0] = table.history;
     if (values) input[1] = values->history;
   }
-  void backward(const ref<tensor_state>& gradient) override {
-    const storage& near = *gradient->memory;
-    check_saved(near);
-    const void* const index = saved[0].data;
-    if (move_ == index_move::gather) {
-      const ref<tensor_state> to = added(0, near);
-      functions_.run(job_of(how_, index_move::scatter_add, index, *to, *gradient, gradient->strides), near);
-      return;
-    }
-    if (wants(0)) {
-      ref<tensor_state> kept = gradient;
-      if (move_ == index_move::scatter) {  // what was overwritten has no part in the result
-        kept = device().new_tensor(gradient->type, gradient->sizes, near);
-        move_elements(functions_, gradient->sizes, *gradient, gradient->strides, *kept, kept->strides, false);
-        const ref<tensor_state> zero = device().zeros(gradient->type, {1}, near);
-        functions_.run(job_of(how_, index_move::scatter, index, *kept, *zero, dims::filled(how_.domain.rank(), 0)),
-                       near);
-      }
-      const ref<tensor_state> to = added(0, near);
-      move_elements(functions_, to->sizes, *kept, kept->strides, *to, to->strides, true);
-    }
-    if (wants(1)) {
-      const ref<tensor_state> taken = device().new_tensor(gradient->type, how_.domain, near);
-      functions_.run(job_of(how_, index_move::gather, index, *gradient, *taken, taken->strides), near);
-      const ref<tensor_state> to = added(1, near);
-      move_elements(functions_, how_.domain, *taken, taken->strides, *to, to->strides, true);
-    }
-  }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
-    const storage& near = *gradient->memory;
-    check_saved(near);
-    recorder& r = the_recorder();
-    const ref<gradient_record> none;
-    const ref<tensor_state> index = remembered(saved[0], none);
-    auto made_of = [&](const ref<tensor_state>& out, index_move move, const tensor_state& table,
-                       const tensor_state* values) {
-      if (gradient->history) set_producer(*out, new index_node(how_, move, *index, table, values, functions_));
-      return out;
-    };
-    if (move_ == index_move::gather) {
-      const ref<tensor_state> to = device().zeros(gradient->type, input[0]->sizes, near);
-      functions_.run(job_of(how_, index_move::scatter_add, index->data, *to, *gradient, gradient->strides), near);
-      return r.add(*input[0], made_of(to, index_move::scatter_add, *index, gradient.get()), device());
-    }
-    if (wants(0)) {
-      ref<tensor_state> kept = r.copy(gradient, device());
-      if (move_ == index_move::scatter) {
-        const ref<tensor_state> zero = device().zeros(gradient->type, {1}, near);
-        kept->history = nullptr;
-        functions_.run(
-            job_of(how_, index_move::scatter, index->data, *kept, *zero, dims::filled(how_.domain.rank(), 0)), near);
-        made_of(kept, index_move::scatter, *gradient, nullptr);
-      }
-      r.add(*input[0], kept, device());
-    }
-    if (wants(1)) {
-      const ref<tensor_state> taken = device().new_tensor(gradient->type, how_.domain, near);
-      functions_.run(job_of(how_, index_move::gather, index->data, *gradient, *taken, taken->strides), near);
-      made_of(taken, index_move::gather, *gradient, nullptr);
-      r.add(*input[1],
-            how_.domain == input[1]->sizes
-                ? taken
-                : r.place(taken, {how_.domain, contiguous_strides(input[1]->sizes), 0}, input[1]->sizes, device()),
-            device());
-    }
-  }
+  void backward(const ref<tensor_state>& gradient) override;
+  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override;
 
  private:
   // The gradient of an input, to be added to.

@@ -38,6 +38,7 @@ struct driver_table {
   void (*run_map)(task&) = nullptr;
   void (*run_rows)(task&) = nullptr;
   std::shared_ptr<const compiled> (*interpret)(const tape_view& tape, const dtype* stores, bool row_root) = nullptr;
+  const compiled* const* prebuilt = nullptr;  ///< by their numbers (kernel/prebuilt.hpp)
 };
 
 /// What it has for each element type; null where the type does not suit.
@@ -120,6 +121,10 @@ inline void run_rows(task& job) {
 }
 inline std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool row_root) {
   return here().interpret(tape, stores, row_root);
+}
+/// A program that the library holds: see kernel/prebuilt.hpp.
+inline const compiled& prebuilt(int number) {
+  return *here().prebuilt[number];
 }
 template <class T>
 void multiply(const kiln::detail::matrix_stack& a, const T* a_data, const kiln::detail::matrix_stack& b,

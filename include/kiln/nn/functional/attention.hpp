@@ -185,6 +185,14 @@ Tensor<T, D> composed_attention(const Tensor<T, D>& q, const Tensor<T, D>& k, co
   return matmul(weights, v);
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class attention_node<float>;
+extern template Tensor<float> attention_of(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
+                                           const scaled_attention_options<float, Cpu>&, double);
+extern template Tensor<float> composed_attention(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
+                                                 const scaled_attention_options<float, Cpu>&, double);
+#endif
+
 }  // namespace detail
 
 /// softmax(scale q k^T + mask) v for queries (..., L, E), keys (..., S, E) and values (..., S, V): torch's function of

@@ -166,6 +166,12 @@ inline void check_batch_norm(const dims& x, const batch_norm_options& how, bool 
         "batch_norm: no running_mean and running_var to use: give both, or set training to use those of the batch");
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class batch_norm_node<float, Cpu>;
+extern template Tensor<float> normalized(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
+                                         const Tensor<float>&, const Tensor<float>&, double);
+#endif
+
 }  // namespace detail
 
 /// (x - mean) / sqrt(variance + eps) * weight + bias for each channel of x (N, C) or (N, C, ...). In training, mean and

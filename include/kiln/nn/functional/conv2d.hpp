@@ -218,6 +218,13 @@ Tensor<T, Device> convolve(const Tensor<T, Device>& x, const Tensor<T, Device>& 
       std::move(out), new convolution_node<T, Device>(s, *images.state(), *kernels.state(), std::move(records)));
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class convolution_node<float, Cpu>;
+extern template class recorded_convolution_node<float, Cpu>;
+extern template Tensor<float> convolve(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
+                                       const conv2d_options&);
+#endif
+
 }  // namespace detail
 
 /// The convolution of images x (N, C, H, W) with kernels w (O, C / groups, kh, kw), plus a bias (O) for each channel of

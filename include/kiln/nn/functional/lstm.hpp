@@ -118,4 +118,11 @@ std::array<Tensor<T>, 3> lstm_steps(const Tensor<T>& of_inputs, const Tensor<T>&
   return {Tensor<T>(out), Tensor<T>(last_state), Tensor<T>(last_cell)};
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class lstm_node<float>;
+extern template std::array<Tensor<float>, 3> lstm_steps(const Tensor<float>&, const Tensor<float>&,
+                                                        const Tensor<float>&, const Tensor<float>&,
+                                                        const Tensor<std::int64_t>&, bool);
+#endif
+
 }  // namespace kiln::detail

@@ -171,4 +171,8 @@ struct PositionalEncoding {
   }
 };
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template struct MultiheadAttention<float, Cpu>;
+#endif
+
 }  // namespace kiln::nn

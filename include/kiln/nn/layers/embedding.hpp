@@ -55,4 +55,8 @@ struct Embedding {
   }
 };
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template Tensor<float> Embedding<float, Cpu>::operator()(const Tensor<std::int64_t>&) const;
+#endif
+
 }  // namespace kiln::nn

@@ -297,4 +297,9 @@ class GRU : public detail::recurrent<GRU<T, D>, 3, 1, T, D> {
   }
 };
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template class detail::recurrent<LSTM<float, Cpu>, 4, 2, float, Cpu>;
+extern template class LSTM<float, Cpu>;
+#endif
+
 }  // namespace kiln::nn

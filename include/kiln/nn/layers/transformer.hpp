@@ -204,4 +204,8 @@ struct Transformer {
   }
 };
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template struct TransformerEncoderLayer<float, Cpu>;
+#endif
+
 }  // namespace kiln::nn

@@ -119,6 +119,11 @@ Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tenso
   return reduced(losses, options.reduction, total);
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template Tensor<float> class_loss(const Tensor<float>&, const Tensor<std::int64_t>&, const Tensor<float>&,
+                                         const class_loss_options&, const char*);
+#endif
+
 /// Throws value_error for a label smoothing that is none.
 inline void expect_smoothing(double share) {
   if (!(share >= 0 && share <= 1))
