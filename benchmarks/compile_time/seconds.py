@@ -53,7 +53,7 @@ def deploy():
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/mnist_mlp"
         subprocess.run([*COMMAND, *map(str, MNIST.parent.glob("*.cpp")),
-                        str(MNIST.parent.parent / "support/options.cpp"), "-o", program, "-s", "-lz", "-pthread"], check=True)
+                        *map(str, MNIST.parent.parent.glob("support/*.cpp")), "-o", program, "-s", "-lz", "-pthread"], check=True)
         starts = []
         for _ in range(15):
             begin = time.perf_counter()

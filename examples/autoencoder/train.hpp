@@ -3,8 +3,8 @@
 // shows how well.
 #pragma once
 
-#include "../mnist_mlp/digits.hpp"
-#include "../mnist_mlp/load_digits.hpp"
+#include "../support/digits.hpp"
+#include "../support/load_digits.hpp"
 #include "../support/train_digits.hpp"
 
 #include <kiln/nn/layers/linear.hpp>
@@ -68,7 +68,7 @@ void run(const support::options& with) {
       show.step(loss.template item<double>(), static_cast<std::size_t>(y.numel()));
     }
     const double seconds = show.seconds(), reached = judged();
-    curve.points.push_back({show.mean_loss(), reached});
+    curve.add({show.mean_loss(), reached});
     show.end_epoch("test loss", reached, seconds);
     state.keep(epoch + 1);
   }

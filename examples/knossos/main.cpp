@@ -2,8 +2,8 @@
 // Knossos' page: relu3, written once, is called with numbers, differentiated, mapped over tensors, printed as C++,
 // drawn, and is the activation of a network that learns digits. --data names the directory of MNIST's IDX files;
 // without it, digits are drawn. The last line of output is test_accuracy=.
-#include "../mnist_mlp/digits.hpp"
-#include "../mnist_mlp/load_digits.hpp"
+#include "../support/digits.hpp"
+#include "../support/load_digits.hpp"
 #include "function.hpp"
 #include "network.hpp"
 

@@ -2,8 +2,8 @@
 // What the program learns with: two convolutions with poolings, two dense layers, and Adam.
 #pragma once
 
-#include "../mnist_mlp/digits.hpp"
-#include "../mnist_mlp/load_digits.hpp"
+#include "../support/digits.hpp"
+#include "../support/load_digits.hpp"
 #include "../support/train_digits.hpp"
 
 #include <kiln/nn/layers/conv.hpp>

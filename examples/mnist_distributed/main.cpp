@@ -36,7 +36,7 @@ void learn(const support::options& with) {
   out << "data: " << data.origin << " (" << data.train.size() << " train, " << data.test.size() << " test), " << ranks
       << (ranks == 1 ? " process\n" : " processes\n");
 
-  support::progress show(with.epochs, data.train.size(), out, rank == 0 && isatty(STDOUT_FILENO) == 1);
+  support::progress show(with.epochs, data.train.size(), out, rank == 0 && support::on_terminal());
   support::learning_curve curve{{"training_loss", "training_accuracy", "test_accuracy"}};
   support::run_state state(with, net, opt);
   for (const std::int64_t epoch : state.epochs(curve, show)) {
@@ -54,7 +54,7 @@ void learn(const support::options& with) {
       show.step(seen.data()[0], seen.data()[1], static_cast<std::size_t>(seen.data()[2]));
     }
     const double seconds = show.seconds(), reached = support::test_accuracy<kiln::Cpu>(net, test);
-    curve.points.push_back({show.mean_loss(), show.accuracy(), reached});
+    curve.add({show.mean_loss(), show.accuracy(), reached});
     show.end_epoch(reached, seconds);
     if (rank == 0) state.keep(epoch + 1);
   }

@@ -3,9 +3,9 @@
 // support/train_digits.hpp's.
 #pragma once
 
+#include "../support/digits.hpp"
+#include "../support/load_digits.hpp"
 #include "../support/train_digits.hpp"
-#include "digits.hpp"
-#include "load_digits.hpp"
 #include "options.hpp"
 
 #include <kiln/nn/layers/linear.hpp>

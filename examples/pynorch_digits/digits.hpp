@@ -2,7 +2,7 @@
 // What the example learns with: a network of thirty sigmoids, its training, and how well it does.
 #pragma once
 
-#include "../mnist_mlp/digit_set.hpp"
+#include "../support/digit_set.hpp"
 
 #include <kiln/kiln.hpp>
 #include <kiln/nn/layers/linear.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // PyNorch's network for handwritten digits, 784-30-10 with sigmoids, written with kiln::nn and kiln::optim. --data
 // names the directory of MNIST's IDX files; without it, digits are drawn. The last line of output is test_accuracy=.
-#include "../mnist_mlp/digits.hpp"
-#include "../mnist_mlp/load_digits.hpp"
+#include "../support/digits.hpp"
+#include "../support/load_digits.hpp"
 #include "digits.hpp"
 
 #include <cstdio>

@@ -18,13 +18,10 @@
 #include <kiln/optim/gradients.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -39,33 +36,13 @@ struct text_data {
   std::int64_t train;  ///< how many of them are to learn from
 
   /// Reads a file. Throws kiln::io_error if it is not there, value_error if it is too short for `needed` characters.
-  text_data(const std::string& file, std::int64_t needed) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in) throw kiln::io_error("cannot read " + file + ": name a text file with --data");
-    std::array<std::int64_t, 256> number{};
-    for (const char c : text) number[static_cast<unsigned char>(c)] = 1;
-    for (std::size_t c = 0; c < 256; ++c)
-      if (number[c]) {
-        number[c] = static_cast<std::int64_t>(alphabet.size());
-        alphabet += static_cast<char>(c);
-      }
-    for (const char c : text) numbers.push_back(number[static_cast<unsigned char>(c)]);
-    train = static_cast<std::int64_t>(numbers.size()) * 9 / 10;
-    if (static_cast<std::int64_t>(numbers.size()) - train <= needed)
-      throw kiln::value_error(kiln::message(file, " has ", numbers.size(),
-                                            " characters, of which a tenth must be more ", "than the ", needed,
-                                            " of a window: name a longer text"));
-  }
+  text_data(const std::string& file, std::int64_t needed);
   /// Windows of `length` characters each, one behind the other, and the characters that follow each.
-  windows cut(std::int64_t from, std::int64_t to, std::int64_t length) const {
-    const std::int64_t n = (to - from - 1) / length;
-    auto x = kiln::empty<std::int64_t>({n, length}), y = kiln::empty<std::int64_t>({n, length});
-    std::copy_n(numbers.begin() + from, n * length, x.data());
-    std::copy_n(numbers.begin() + from + 1, n * length, y.data());
-    return windows(x, y);
-  }
+  windows cut(std::int64_t from, std::int64_t to, std::int64_t length) const;
 };
+
+/// One of 0, 1 ..., each with its chance; these add up to 1.
+std::int64_t drawn(const Tensor<float>& chances, std::mt19937_64& bits);
 
 /// The mean cross-entropy of the next character, in nats.
 template <class D>
@@ -87,10 +64,7 @@ std::string written(const auto& net, const text_data& text, std::int64_t count, 
     std::copy(all.end() - window, all.end(), last.data());
     const Tensor<float, D> scores = net(on<D>(last));
     const Tensor<float, D> p = softmax(scores[0][-1], 0);
-    const Tensor<float> chances = p.to(kiln::Cpu{});
-    double left = std::generate_canonical<double, 53>(bits);
-    std::int64_t next = 0;
-    while (next + 1 < chances.numel() && (left -= static_cast<double>(chances.data()[next])) > 0) ++next;
+    const std::int64_t next = drawn(p.to(kiln::Cpu{}), bits);
     all.push_back(next);
     out += text.alphabet[static_cast<std::size_t>(next)];
   }
@@ -115,8 +89,7 @@ void train_characters(auto& net, auto& opt, const text_data& text, std::int64_t 
     return sum / static_cast<double>(test.size());
   };
 
-  progress show(with.epochs, static_cast<std::size_t>(train.size() * window), std::cout, isatty(STDOUT_FILENO) == 1,
-                "characters");
+  progress show(with.epochs, static_cast<std::size_t>(train.size() * window), std::cout, on_terminal(), "characters");
   learning_curve curve{{"training_loss", "validation_loss"}};
   run_state state(with, net, opt);
   for (const std::int64_t epoch : state.epochs(curve, show)) {
@@ -134,7 +107,7 @@ void train_characters(auto& net, auto& opt, const text_data& text, std::int64_t 
       show.step(value, static_cast<std::size_t>(x.numel()));
     }
     const double seconds = show.seconds(), reached = judged();
-    curve.points.push_back({show.mean_loss(), reached});
+    curve.add({show.mean_loss(), reached});
     show.end_epoch("validation loss", reached, seconds);
     state.keep(epoch + 1);
   }
@@ -144,3 +117,6 @@ void train_characters(auto& net, auto& opt, const text_data& text, std::int64_t 
 }
 
 }  // namespace support
+
+// What makes the batches is compiled once, in characters.cpp.
+extern template class kiln::data::DataLoader<support::windows>;

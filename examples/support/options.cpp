@@ -65,9 +65,9 @@ std::optional<int> read_options(int argc, const char* const* argv, const descrip
          "a number above 0 and at most 1e6");
   for (const number_option& o : more)
     if (double* const* real = std::get_if<double*>(&o.to))
-      number(o.name.c_str(), **real, o.is, o.low, o.high, o.must_be);
+      number(o.name, **real, o.is, o.low, o.high, o.must_be);
     else
-      number(o.name.c_str(), *std::get<std::int64_t*>(o.to), o.is, static_cast<std::int64_t>(o.low),
+      number(o.name, *std::get<std::int64_t*>(o.to), o.is, static_cast<std::int64_t>(o.low),
              static_cast<std::int64_t>(o.high), o.must_be);
   number("--seed", to.seed, "seed of the weights, the order of the samples and what is drawn", std::uint64_t{0},
          std::numeric_limits<std::uint64_t>::max(), "a whole number from 0 to 18446744073709551615");
@@ -91,10 +91,10 @@ std::optional<int> read_options(int argc, const char* const* argv, const descrip
     errors << program.program << ": " << e.what() << "; --help lists the options\n";
     return 2;
   }
-  const std::string what = program.data_type == "DIR" ? "directory" : "file";
+  const std::string what = program.data_type == std::string("DIR") ? "directory" : "file";
   if (to.data.empty() && (program.data_needed || app.count("--data") != 0)) {
     errors << program.program << ": --data is " << (app.count("--data") ? "empty" : "missing") << "; name a " << what
-           << (program.data_needed ? "" : ", or leave --data out to " + program.otherwise) << '\n';
+           << (program.data_needed ? "" : std::string(", or leave --data out to ") + program.otherwise) << '\n';
     return 2;
   }
   return std::nullopt;

@@ -23,28 +23,28 @@ struct options {
   std::uint64_t seed = 1;
   std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string picture = "learning_curve.png";  ///< empty: no picture
-  std::string save = {}, resume = {};                    ///< files; empty: none
+  std::string save = {}, resume = {};          ///< files; empty: none
   std::string device = "cpu";                  ///< or "cuda"
 };
 
-/// What a program says of itself.
+/// What a program says of itself. Literals, which cost it nothing to compile.
 struct description {
-  std::string program;            ///< "mnist_mlp"
-  std::string about;              ///< the first line of --help
-  std::string data_is;            ///< "directory with MNIST's IDX files, ..."
-  std::string data_type = "DIR";  ///< or "FILE"
-  std::string batch_is = "digits per step";
+  const char* program;            ///< "mnist_mlp"
+  const char* about;              ///< the first line of --help
+  const char* data_is;            ///< "directory with MNIST's IDX files, ..."
+  const char* data_type = "DIR";  ///< or "FILE"
+  const char* batch_is = "digits per step";
   bool data_needed = false;  ///< else "..., or leave --data out to " + `otherwise`
-  std::string otherwise = "draw digits";
+  const char* otherwise = "draw digits";
 };
 
 /// An option of one program alone.
 struct number_option {
-  std::string name;  ///< "--momentum"
-  std::string is;
+  const char* name;  ///< "--momentum"
+  const char* is;
   std::variant<std::int64_t*, double*> to;
   double low, high;
-  std::string must_be;  ///< "a number from 0 to below 1"
+  const char* must_be;  ///< "a number from 0 to below 1"
 };
 
 /// Reads the command line into `to`. Returns nothing if the program may go on, else the exit code: 0 after --help, 2

@@ -7,12 +7,13 @@
 #include "options.hpp"
 #include "progress.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 namespace support {
+
+/// The epochs from `done` up to `all`, which `curve` and `show` then count from there.
+std::vector<std::int64_t> epochs_from(std::int64_t done, std::int64_t all, learning_curve& curve, progress& show);
 
 /// The model and the optimizer of a run, and how many epochs it has made.
 template <class Net, class Opt>
@@ -22,11 +23,7 @@ class run_state {
   run_state(const options& with, Net& net, Opt& opt);
   /// The epochs that are still to be made, from 0 on.
   std::vector<std::int64_t> epochs(learning_curve& curve, progress& show) const {
-    curve.first = done_ + 1;
-    show.resume(done_);
-    std::vector<std::int64_t> left(static_cast<std::size_t>(std::max<std::int64_t>(with_.epochs - done_, 0)));
-    std::iota(left.begin(), left.end(), done_);
-    return left;
+    return epochs_from(done_, with_.epochs, curve, show);
   }
   /// After an epoch: writes the state to the file of --save, whole or not at all.
   void keep(std::int64_t epochs_done);

@@ -3,7 +3,7 @@
 // learning curve, and the state of the whole run in a file after each epoch. Entry: train_digits.
 #pragma once
 
-#include "../mnist_mlp/digit_set.hpp"
+#include "digit_set.hpp"
 #include "learning_curve.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -17,7 +17,6 @@
 #include <kiln/nn/module.hpp>
 #include <kiln/optim/optimizer.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -27,15 +26,10 @@ namespace support {
 
 using kiln::Tensor;
 
+using digit_tensors = kiln::data::TensorDataset<Tensor<float>, Tensor<std::int64_t>>;
+
 /// Digits as tensors: pixels from 0 to 1, (n, 784), and what they show, (n).
-inline auto tensors_of(const mnist::digit_set& set) {
-  const auto n = static_cast<std::int64_t>(set.size());
-  auto pixels = kiln::empty<float>({n, 784});
-  auto labels = kiln::empty<std::int64_t>({n});
-  std::transform(set.pixels.begin(), set.pixels.end(), pixels.data(), [](int ink) { return float(ink) / 255; });
-  std::copy(set.labels.begin(), set.labels.end(), labels.data());
-  return kiln::data::TensorDataset(pixels, labels);
-}
+digit_tensors tensors_of(const mnist::digit_set& set);
 
 /// How many rows have their largest score at their label.
 template <class D>
@@ -55,7 +49,7 @@ auto on(const auto& x) {
 
 /// The share of digits that `net` tells right.
 template <class D>
-double test_accuracy(auto& net, const auto& set) {
+double test_accuracy(auto& net, const digit_tensors& set) {
   const kiln::no_grad quiet;
   kiln::nn::eval(net);
   double right = 0;
@@ -71,7 +65,7 @@ double test_accuracy(auto& net, const auto& set) {
 template <class D>
 void train_digits(auto& net, auto& opt, const mnist::digit_data& data, const options& with) {
   std::cout << "data: " << data.origin << " (" << data.train.size() << " train, " << data.test.size() << " test)\n";
-  const auto train = tensors_of(data.train), test = tensors_of(data.test);
+  const digit_tensors train = tensors_of(data.train), test = tensors_of(data.test);
   kiln::data::DataLoader batches(train, {.batch_size = with.batch, .shuffle = true, .seed = with.seed});
 
   progress show(with.epochs, data.train.size());
@@ -93,7 +87,7 @@ void train_digits(auto& net, auto& opt, const mnist::digit_data& data, const opt
       show.step(value, count_right(scores, labels), static_cast<std::size_t>(y.numel()));
     }
     const double seconds = show.seconds(), reached = test_accuracy<D>(net, test);
-    curve.points.push_back({show.mean_loss(), show.accuracy(), reached});
+    curve.add({show.mean_loss(), show.accuracy(), reached});
     show.end_epoch(reached, seconds);
     state.keep(epoch + 1);
   }
@@ -102,3 +96,6 @@ void train_digits(auto& net, auto& opt, const mnist::digit_data& data, const opt
 }
 
 }  // namespace support
+
+// What makes the batches is compiled once, in train_digits.cpp.
+extern template class kiln::data::DataLoader<support::digit_tensors>;

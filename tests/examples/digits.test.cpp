@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The digit generator of the mnist_mlp example: repeatable by seed, balanced, and neither hopeless nor trivial.
-#include "../../examples/mnist_mlp/digits.hpp"
+// The digit generator of the examples: repeatable by seed, balanced, and neither hopeless nor trivial.
+#include "../../examples/support/digits.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The network of the knossos example learns the digits that mnist_mlp draws; its function is the page's.
+// The network of the knossos example learns drawn digits; its function is the page's.
 #include "../../examples/knossos/network.hpp"
-#include "../../examples/mnist_mlp/digits.hpp"
+#include "../../examples/support/digits.hpp"
 
 #include <kiln/transform/gradient.hpp>
 #include <kiln/transform/vmap.hpp>

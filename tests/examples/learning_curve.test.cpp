@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The learning curve of the examples: its table, its picture, and what it says when gnuplot is missing.
 #include "../../examples/support/learning_curve.hpp"
+
+#include <kiln/core/error.hpp>
 #include <support/idx_files.hpp>
 
 #include <doctest/doctest.h>

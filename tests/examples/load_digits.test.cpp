@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the mnist_mlp example finds its files, splits them, and refuses sets that do not fit together.
-#include "../../examples/mnist_mlp/load_digits.hpp"
+// How the examples find their files of digits, split them, and refuse sets that do not fit together.
+#include "../../examples/support/load_digits.hpp"
 
+#include <kiln/core/error.hpp>
 #include <support/idx_files.hpp>
 
 #include <doctest/doctest.h>

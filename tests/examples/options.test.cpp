@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The command line of the mnist_mlp example: defaults, every option, and a sentence for each bad value.
-// The definitions too: no library holds them, and the test program has no other use for CLI11.
-#include "../../examples/support/options.cpp"
 #include "../../examples/mnist_mlp/options.hpp"
 
 #include <doctest/doctest.h>

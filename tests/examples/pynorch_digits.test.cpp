@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The digits of the pynorch_digits example: its network learns the ones that mnist_mlp draws.
-#include "../../examples/mnist_mlp/digits.hpp"
+// The digits of the pynorch_digits example: its network learns drawn ones.
 #include "../../examples/pynorch_digits/digits.hpp"
+#include "../../examples/support/digits.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the example trains on: grey images of 28 x 28 bytes with the digit that each one shows.
+// What programs learn from: grey images of 28 x 28 bytes with the digit that each one shows.
 #pragma once
 
 #include <cstddef>

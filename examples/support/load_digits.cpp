@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// The digits of a directory with MNIST's files, in two parts. Entry: load_digits.
-#pragma once
-
-#include "digit_set.hpp"
+// Which files of a directory are read, and how they are cut in two, by kiln::data.
+#include "load_digits.hpp"
 
 #include <kiln/core/error.hpp>
 #include <kiln/data/mnist.hpp>
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace mnist {
+namespace {
 
 /// The set `prefix` in `directory`, or nothing if neither of its files is there. Throws kiln::io_error as read_images.
-inline std::optional<digit_set> find_digits(const std::filesystem::path& directory, std::string_view prefix) {
+std::optional<digit_set> find_digits(const std::filesystem::path& directory, std::string_view prefix) {
   std::optional<kiln::data::image_files> found = kiln::data::find_images(directory, prefix);
   if (!found) return std::nullopt;
   return digit_set{std::move(found->images.bytes), std::move(found->labels.bytes)};
 }
 
-/// Reads the digits in `directory`: train-* to learn from and t10k-* to be judged on if both are there; if there is
-/// only one of the two, its first four fifths train and the rest tests (8,000 and 2,000 of the 10,000 of t10k-*).
-/// Throws kiln::io_error if the directory or the files are missing or damaged.
-inline digit_data load_digits(const std::filesystem::path& directory) {
+}  // namespace
+
+digit_data load_digits(const std::filesystem::path& directory) {
   constexpr const char* way_out = "; without --data the program draws digits itself";
   if (kiln::data::detail::type_at(directory) != std::filesystem::file_type::directory)
     throw kiln::io_error(kiln::message("load_digits: there is no directory ", directory, way_out));

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// Draws handwriting-like digits, so that the example needs no download: strokes per digit, bent by a smooth random
-// warp, then slanted, turned, scaled and shifted, drawn with a random pen onto noisy 28 x 28 paper. A seed gives the
-// same digits everywhere; a byte may differ by one where sin and cos do. Entry: draw_digits; the shapes are in `glyph`.
-#pragma once
-
-#include "digit_set.hpp"
+// How digits are drawn: strokes per digit, bent by a smooth random warp, then slanted, turned, scaled and shifted,
+// drawn with a random pen onto noisy 28 x 28 paper. The shapes are in `glyph`.
+#include "digits.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numbers>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mnist {
+namespace {
 
 struct point {
   float x, y;
@@ -46,7 +43,7 @@ class pen_noise {
 };
 
 /// Appends a piece of an ellipse from angle `from` to `to` (degrees; 0 right, 90 down) to the stroke `on`.
-inline stroke arc(float x, float y, float rx, float ry, float from, float to, stroke on = {}) {
+stroke arc(float x, float y, float rx, float ry, float from, float to, stroke on = {}) {
   const int pieces = std::max(3, static_cast<int>(std::abs(to - from) / 20));
   for (int i = 0; i <= pieces; ++i) {
     const float degrees = from + (to - from) * static_cast<float>(i) / static_cast<float>(pieces);
@@ -57,7 +54,7 @@ inline stroke arc(float x, float y, float rx, float ry, float from, float to, st
 }
 
 /// The strokes of one way of writing `digit`. People write some digits in more than one way; `noise` picks.
-inline std::vector<stroke> glyph(int digit, pen_noise& noise) {
+std::vector<stroke> glyph(int digit, pen_noise& noise) {
   const bool other = noise.chance(0.4F);
   switch (digit) {
     case 0:
@@ -94,7 +91,7 @@ inline std::vector<stroke> glyph(int digit, pen_noise& noise) {
 }
 
 /// Lays ink of the given half width (pixels) along a chain of points given in pixels; `paper` keeps the darkest value.
-inline void draw_stroke(const stroke& line, float half_width, float ink, std::array<float, image_size>& paper) {
+void draw_stroke(const stroke& line, float half_width, float ink, std::array<float, image_size>& paper) {
   constexpr int side = static_cast<int>(image_side);
   for (std::size_t i = 1; i < line.size(); ++i) {
     const point a = line[i - 1], b = line[i];
@@ -114,7 +111,7 @@ inline void draw_stroke(const stroke& line, float half_width, float ink, std::ar
 }
 
 /// Draws one image of `digit` and appends its 784 bytes to `pixels`.
-inline void draw_digit(int digit, pen_noise& noise, std::vector<std::uint8_t>& pixels) {
+void draw_digit(int digit, pen_noise& noise, std::vector<std::uint8_t>& pixels) {
   std::vector<stroke> strokes = glyph(digit, noise);
   const float pi = std::numbers::pi_v<float>;
   // A smooth warp: one slow wave per direction, so that neighbouring points move alike.
@@ -145,8 +142,9 @@ inline void draw_digit(int digit, pen_noise& noise, std::vector<std::uint8_t>& p
     pixels.push_back(static_cast<std::uint8_t>(255 * std::clamp(value + grain * noise.bell(), 0.0F, 1.0F)));
 }
 
-/// Draws `train` digits to learn from and `test` others to be judged on. The same seed gives the same digits.
-inline digit_data draw_digits(std::uint64_t seed, std::size_t train = 8000, std::size_t test = 2000) {
+}  // namespace
+
+digit_data draw_digits(std::uint64_t seed, std::size_t train, std::size_t test) {
   pen_noise noise(seed);
   digit_set all;
   all.pixels.reserve((train + test) * image_size);
