@@ -42,16 +42,23 @@ inline constexpr std::size_t block_alignment = 64;  // one cache line, one AVX-5
 inline constexpr std::size_t largest_block = std::size_t{1} << 62;
 inline constexpr std::size_t largest_small = std::size_t{64} << 10;  // what threads keep for themselves
 
-// Block sizes: 64, 128, 192, 256, then four steps to each further power of two, so at most a quarter is wasted.
+// Block sizes: 64, 128, 192, 256, then four steps to each further power of two, so at most a quarter is wasted; of
+// those beyond what threads keep, which are most of a program's memory, multiples of 16 KiB and sixteen steps from 256
+// KiB on.
+[[gnu::noinline]] constexpr std::size_t large_class_of(std::size_t last, std::size_t power) {
+  return 32 + (power < 18 ? last >> 14 : 16 * (power - 18) + (last >> (power - 4)));
+}
+[[gnu::noinline]] constexpr std::size_t large_class_size(std::size_t index) {
+  return index < 48 ? (index - 31) << 14 : (index % 16 + 17) << (index / 16 + 11);
+}
 constexpr std::size_t class_of(std::size_t bytes) {
   if (bytes <= 256) return bytes == 0 ? 0 : (bytes - 1) / 64;
   const std::size_t last = bytes - 1, power = static_cast<std::size_t>(std::bit_width(last)) - 1;
-  return 4 * (power - 8) + (last >> (power - 2));  // the shifted value is 4..7
+  return power < 16 ? 4 * (power - 8) + (last >> (power - 2)) : large_class_of(last, power);  // what is shifted is 4..7
 }
 constexpr std::size_t class_size(std::size_t index) {
   if (index < 4) return 64 * (index + 1);
-  const std::size_t power = (index - 4) / 4 + 8;
-  return (index % 4 + 5) << (power - 2);
+  return index < 36 ? (index % 4 + 5) << (index / 4 + 5) : large_class_size(index);
 }
 inline constexpr std::size_t class_count = class_of(largest_block) + 1;
 inline constexpr std::size_t small_classes = class_of(largest_small) + 1;
