@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <kiln/device/cpu/memory/memory.hpp>
+#include <kiln/device/cpu/processor/caches.hpp>
 #include <kiln/device/cpu/products/gemm.hpp>
 #include <support/sanitized.hpp>
 
@@ -334,6 +336,22 @@ TEST_CASE("gemm: the number of threads does not change a bit of the result") {
     if (!test::sanitized) check(double{}, shape[0], shape[1], shape[2]);
   }
   check(half{}, 130, 90, 1700);
+}
+
+TEST_CASE("gemm: rows that are used where they are need no room for a copy") {
+  const threads_for_scope one(1);
+  constexpr std::int64_t m = 4099, k = 500, n = 16;
+  const std::vector<float> a(m * k, 1), b(k * n, 2);
+  std::vector<float> c(m * n);
+  const auto multiply = [&] { cpu::gemm<float>(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data(), n); };
+  multiply();
+  cpu::empty_cache();
+  auto& pool = cpu::process::pool();
+  const std::size_t before = pool.peak = pool.mapped;
+  multiply();
+  // Panels of B take some of the second-level cache; of A, as high as a block, there would be more than this.
+  CHECK(pool.peak - before < static_cast<std::size_t>(cpu::caches().level2) / 4);
+  CHECK(std::count(c.begin(), c.end(), 1000.0f) == m * n);
 }
 
 TEST_CASE("gemm: an epilogue sees final values and may change them") {

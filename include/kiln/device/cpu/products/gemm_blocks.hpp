@@ -64,7 +64,8 @@ class gemm_blocks {
     plan(depth, breadth);
     a_panel = panel_size<T>(rows, depth);
     b_panel = panel_size<T>(width, depth);
-    a_slots = divide_up(high, rows);
+    // Of rows that are used where they are, only those that are left of a tile are copied.
+    a_slots = a_along && !a_far ? 1 : divide_up(high, rows);
     b_slots = divide_up(breadth, width);
     if (!shared && high >= p.m)
       b_slots = std::min<std::int64_t>(b_slots, 2);  // panels that are used up in one go take turns
@@ -282,7 +283,7 @@ class gemm_blocks {
           continue;
         }
       }
-      const std::int64_t at = (i - row) / rows;
+      const std::int64_t at = a_slots == 1 ? 0 : (i - row) / rows;
       T* const left = room.a + at * a_panel;
       gemm_left<T> a{left, 1, tile_height(valid)};
       if (std::exchange(room.a_stamps[at], mark) != mark) {
