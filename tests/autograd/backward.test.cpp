@@ -2,9 +2,11 @@
 // The backward pass: accumulation, what is freed and kept, what is refused, graphs of any depth, memory that stays.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <thread>
 
 #include <kiln/autograd/backward.hpp>
+#include <kiln/autograd/hooks.hpp>
 #include <kiln/expr/reductions.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/products.hpp>
@@ -255,4 +257,40 @@ TEST_CASE("backward: runs while a thread ends and its thread-local objects with 
   CHECK(heard == 7);
   of_program.w = leaf({3});  // the sanitizers watch
   of_program.heard = &heard_at_exit;
+}
+
+TEST_CASE("backward: a gradient that nobody else has gives its memory to the one computed from it") {
+  Tensor<double> x{0.1, -0.2, 0.3};
+  x.requires_grad();
+  const Tensor<double> a = x * 2.0, b = tanh(a), c = exp(b);
+  const void *of_a = nullptr, *of_b = nullptr;
+  a.on_gradient([&](const Tensor<double>& g) { of_a = g.data(); });
+  b.on_gradient([&](const Tensor<double>& g) { of_b = g.data(); });
+  SUBCASE("the next one is computed in its place") {
+    backward(sum(c));
+    CHECK(of_a == of_b);
+  }
+  SUBCASE("one that somebody keeps stays as it is") {
+    Tensor<double> kept;
+    b.on_gradient([&](const Tensor<double>& g) { kept = g; });
+    backward(sum(c));
+    CHECK(of_a != of_b);
+    for (int i = 0; i < 3; ++i) CHECK(kept(i) == doctest::Approx(std::exp(std::tanh(2 * x.detach()(i)))));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const double t = std::tanh(2 * x.detach()(i));
+    CHECK(x.grad()(i) == doctest::Approx(2 * (1 - t * t) * std::exp(t)));
+  }
+}
+
+TEST_CASE("backward: a gradient that goes to two operands is there for both") {
+  Tensor<double> x{0.1, -0.2, 0.3}, y{1.0, 2.0, 3.0};
+  x.requires_grad(), y.requires_grad();
+  const Tensor<double> a = exp(x), b = a * y, c = a + y, d = tanh(c), e = b * d;
+  backward(sum(e));
+  for (int i = 0; i < 3; ++i) {
+    const double u = std::exp(x.detach()(i)), v = y.detach()(i), t = std::tanh(u + v), s = 1 - t * t;
+    CHECK(x.grad()(i) == doctest::Approx(u * (v * t + u * v * s)));
+    CHECK(y.grad()(i) == doctest::Approx(u * t + u * v * s));
+  }
 }

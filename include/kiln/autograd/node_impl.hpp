@@ -57,9 +57,16 @@ class expression_node final : public op_node {
       }
     }
     bool any = false;
+    const int replaces = replaces_gradient(*gradient, gradient.unique() && gradient->memory.unique());
     for (int r = 0; r < slots_; ++r) {
       cpu::result_view& result = out[r];
       result.data = nullptr;
+      if (r == replaces) {
+        arriving_gradient(*inputs[r]) = gradient;
+        result = {gradient->data, gradient->strides, size_of(gradient->type), gradient->type, false};
+        any = true;
+        continue;
+      }
       int product = -1;
       for (int p = 0; p < product_count_; ++p)
         if (products_[p].slot == r) product = p;
@@ -182,6 +189,25 @@ class expression_node final : public op_node {
     for (int i = 0; i < number_count_; ++i) numbers_[i] = c.number[i];
     if (in_place) ++out.memory->version;
     if (gradients.reads[slots_ + 1]) values_[slots_ + 1].save(out);
+  }
+  // The leaf whose gradient may be written over the one that it is computed from, or -1: it is computed element by
+  // element, there is no other, and nobody else has that memory. So a deep chain needs one gradient, not two at a time.
+  // (Not on a GPU, whose kernels are faster where they know that results lie apart from operands.)
+  [[gnu::noinline]] int replaces_gradient(const tensor_state& gradient, bool nobody_else) const {
+    if (!nobody_else || device().run_tape || gradient.memory->foreign || product_count_ > 0 || how_.row_root ||
+        how_.axes != 0 || gradients_.program->program().reductions > 0 || gradient.sizes != how_.domain ||
+        !is_contiguous(gradient))
+      return -1;
+    int found = -1;
+    for (int r = 0; r < slots_; ++r) {
+      if (!wants(r) || gradients_.shared[r] != r) continue;
+      if (found >= 0) return -1;
+      found = r;
+    }
+    if (found < 0 || gradients_.program->program().tape.results[found] < 0) return -1;
+    const gradient_record& to = *inputs[found];
+    const bool fits = to.type == gradient.type && to.sizes == gradient.sizes && sizes_[found] == gradient.sizes;
+    return fits && !to.leaf && !arriving_gradient(*inputs[found]) ? found : -1;
   }
   // Whether a product stands in the expression once more.
   bool stands_again(int product) const {
