@@ -2,25 +2,30 @@
 # SPDX-License-Identifier: BSL-1.0
 """Makes loss_curves.hpp, PyTorch's losses over 200 steps of training in double: loss_curves.py > loss_curves.hpp
 
+(tests/nn/live_torch.py calls it with --live SHIFT: the waves begin elsewhere, and there are 50 steps.)
+
 Run by hand, with torch 2.15.0 from PyPI. Parameters and data are formulas, so that any program can begin where this one
 does: element i of parameter k, in the order of names, is 0.4 sin(1.7 i + 0.9 k + 0.3), and 1 more in weights of norms.
 
 Of LBFGS on the transformer block there are the first 50 steps, of two iterations each: weights changed by 1e-15 change
 PyTorch's own losses by up to 1e-2 later on, and in all that is stored by 1e-11 at most.
 """
+import sys
 import textwrap
 
 import torch
 from torch import nn
 
+LIVE = sys.argv[1:2] == ["--live"]
+SHIFT = float(sys.argv[2]) if LIVE else 0.0
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
-STEPS, EACH = 200, 10
+STEPS, EACH = 50 if LIVE else 200, 10
 
 
 def wave(*sizes, by=1.3, at=0.0):
     n = torch.Size(sizes).numel()
-    return torch.sin(by * torch.arange(n) + at).reshape(sizes)
+    return torch.sin(by * torch.arange(n) + (at + SHIFT)).reshape(sizes)
 
 
 def begin(net):
@@ -99,14 +104,24 @@ def curve(make, optimizer, steps=STEPS):
     return losses
 
 
-print("// SPDX-License-Identifier: BSL-1.0")
-print(f"// Made by loss_curves.py with torch {torch.__version__.split('+')[0]}; what the rows are stands there.")
-print("#pragma once\n\nnamespace loss_curves {\n\n// clang-format off")
+def header():
+    print("// SPDX-License-Identifier: BSL-1.0")
+    print(f"// Made by loss_curves.py with torch {torch.__version__.split('+')[0]}; what the rows are stands there.")
+    print("#pragma once\n\nnamespace loss_curves {\n\n// clang-format off")
+
+
+if not LIVE:
+    header()
 for model in (Mlp, Cnn, Lstm, Block):
     for name, optimizer in OPTIMIZERS.items():
         short = model is Block and name == "lbfgs"
-        losses = curve(model, BLOCK_LBFGS, 50) if short else curve(model, optimizer)
+        losses = curve(model, BLOCK_LBFGS, 30 if LIVE else 50) if short else curve(model, optimizer)
+        key = f"{model.__name__.lower()}_{name}"
+        if LIVE:
+            print(key, *map(repr, losses))
+            continue
         text = ", ".join(map(repr, losses))
         body = textwrap.fill(text, 116, initial_indent="    ", subsequent_indent="    ")
-        print(f"inline constexpr double {model.__name__.lower()}_{name}[] = {{\n{body}}};\n")
-print("// clang-format on\n\n}  // namespace loss_curves")
+        print(f"inline constexpr double {key}[] = {{\n{body}}};\n")
+if not LIVE:
+    print("// clang-format on\n\n}  // namespace loss_curves")

@@ -17,6 +17,7 @@
 #include <kiln/tensor/creation.hpp>
 
 #include "nn/layers/values.hpp"
+#include "support/live_torch.hpp"
 
 namespace test {
 
@@ -39,25 +40,32 @@ inline double dot_with_wave(const kiln::Tensor<double>& gradient) {
 template <class M, class F>
 void check_layer(const std::string& name, const M& layer, const std::vector<kiln::dims>& sizes, F call) {
   INFO(name);
-  const layer_values& known = known_layers.at(name);
+  layer_values known = known_layers.at(name);
+  known.result = live_or_stored(name, known.result);
+  std::vector<double> of_gradients;
+  for (const auto& [its_name, value] : known.gradients) of_gradients.push_back(value);
+  of_gradients = live_or_stored(name + ".gradients", of_gradients);
+  REQUIRE(of_gradients.size() == known.gradients.size());
+  for (std::size_t i = 0; i < of_gradients.size(); ++i) known.gradients[i].second = of_gradients[i];
   std::vector<std::pair<std::string, kiln::Tensor<double>>> parameters;
   if constexpr (!std::is_void_v<kiln::nn::detail::found_tensor<M>>) parameters = kiln::nn::named_parameters(layer);
   {
     const kiln::no_grad quiet;
     double k = 0;
     for (auto [its_name, p] : parameters) {
-      auto values = wave(p.sizes(), 0.37, k++);
+      auto values = wave(p.sizes(), 0.37, live_shift() + k++);
       for (std::int64_t i = 0; i < p.numel(); ++i) p.data()[i] = values.data()[i] / 2;
     }
   }
   std::vector<kiln::Tensor<double>> inputs;
   for (std::size_t j = 0; j < sizes.size(); ++j) {
-    inputs.push_back(wave(sizes[j], 1.3, 0.2 + static_cast<double>(j)));
+    inputs.push_back(wave(sizes[j], 1.3, 0.2 + static_cast<double>(j) + live_shift()));
     inputs.back().requires_grad();
   }
   const kiln::Tensor<double> y = call(layer, inputs);
   REQUIRE(y.sizes() == kiln::dims(known.sizes));
   const kiln::Tensor<double> values = y.detach().clone();
+  REQUIRE(static_cast<std::int64_t>(known.result.size()) == values.numel());
   for (std::size_t i = 0; i < known.result.size(); ++i) {
     INFO(i);
     CHECK(std::abs(values.data()[i] - known.result[i]) <= 1e-12 * (1 + std::abs(known.result[i])));

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: BSL-1.0
 """Makes tests/nn/layers/values.hpp with PyTorch, in double: layers' results and gradients.
 
-tests/nn/layers/make_values.py > tests/nn/layers/values.hpp
+tests/nn/layers/make_values.py > tests/nn/layers/values.hpp    (tests/nn/live_torch.py calls it with --live SHIFT)
 
 Element i of parameter k is sin(0.37 i + k) / 2, of input j sin(1.3 i + 0.2 + j), so nothing but results is stored: the
 result y, and of the loss sum(y[i] cos(0.9 i)) for each input and parameter the sum of gradient[i] cos(0.7 i).
 """
+import sys
+
 import torch
 from torch import nn
 
+LIVE = sys.argv[1:2] == ["--live"]  # waves that begin elsewhere, and lines of a name and numbers
+SHIFT = float(sys.argv[2]) if LIVE else 0.0
 torch.set_default_dtype(torch.float64)
 
 
@@ -25,20 +29,24 @@ def case(name, module, *shapes, call=None, train=True):
     parameters = list(module.named_parameters())
     with torch.no_grad():
         for k, (_, p) in enumerate(parameters):
-            p.copy_(wave(p.shape, 0.37, k) / 2)
-    inputs = [wave(s, 1.3, 0.2 + j).requires_grad_() if not torch.is_tensor(s) else s for j, s in enumerate(shapes)]
+            p.copy_(wave(p.shape, 0.37, k + SHIFT) / 2)
+    inputs = [wave(s, 1.3, 0.2 + j + SHIFT).requires_grad_() if not torch.is_tensor(s) else s for j, s in enumerate(shapes)]
     y = (call or (lambda m, *x: m(*x)))(module, *inputs)
     loss = (y * wave(y.shape, 0.9, 0, torch.cos)).sum()
     loss.backward()
     dot = lambda g: (g * wave(g.shape, 0.7, 0, torch.cos)).sum().item()
     gradients = [(f"input{j}", dot(x.grad)) for j, x in enumerate(inputs) if x.grad is not None]
     gradients += [(n, dot(p.grad)) for n, p in parameters]
+    if LIVE:
+        print(name, *map(repr, y.flatten().tolist()))
+        print(f"{name}.gradients", *(repr(g) for _, g in gradients))
+        return
     numbers = ", ".join(repr(v) for v in y.flatten().tolist())
     pairs = ", ".join('{"%s", %r}' % g for g in gradients)
     print(f'    {{"{name}", {{{{{", ".join(map(str, y.shape))}}}, {{{numbers}}}, {{{pairs}}}}}}},')
 
 
-print(f"""// SPDX-License-Identifier: BSL-1.0
+HEADER = f"""// SPDX-License-Identifier: BSL-1.0
 // Results and gradients of layers as PyTorch {torch.__version__.split('+')[0]} has them; tests/nn/layers/make_values.py made it.
 #pragma once
 
@@ -55,7 +63,9 @@ struct layer_values {{
   std::vector<double> result;
   std::vector<std::pair<std::string, double>> gradients;
 }};
-inline const std::map<std::string, layer_values> known_layers{{""")
+inline const std::map<std::string, layer_values> known_layers{{"""
+if not LIVE:
+    print(HEADER)
 case("linear", nn.Linear(4, 3), (2, 4))
 case("linear_stack", nn.Linear(4, 3), (2, 3, 4))
 case("linear_no_bias", nn.Linear(4, 3, bias=False), (2, 4))
@@ -110,6 +120,5 @@ case("encoder_layer", nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_fir
 case("encoder_layer_first", nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True, norm_first=True,
                                                        activation="gelu"), (2, 3, 4))
 case("decoder_layer", nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, batch_first=True), (2, 3, 4), (2, 5, 4))
-print("""};
-
-}  // namespace test""")
+if not LIVE:
+    print("};\n\n}  // namespace test")

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: BSL-1.0
 """Makes tests/nn/loss/values.hpp with PyTorch, in double: for each loss its value and its gradient by the input.
 
-tests/nn/loss/make_values.py > tests/nn/loss/values.hpp
+tests/nn/loss/make_values.py > tests/nn/loss/values.hpp    (tests/nn/live_torch.py calls it with --live SHIFT)
 
 Inputs are x[i] = sin(1.7 i + 0.3) and t[i] = cos(2.3 i + 0.9), reshaped to (4, 5), so no input needs to be stored.
 """
+import sys
+
 import torch
 import torch.nn.functional as F
 
+LIVE = sys.argv[1:2] == ["--live"]  # waves that begin elsewhere, and lines of a name and numbers
+SHIFT = float(sys.argv[2]) if LIVE else 0.0
 torch.set_default_dtype(torch.float64)
 i = torch.arange(20.0)
-x0, t, z = (torch.sin(1.7 * i + 0.3).reshape(4, 5), torch.cos(2.3 * i + 0.9).reshape(4, 5),
-            torch.sin(0.7 * i + 2).reshape(4, 5))
+x0, t, z = (torch.sin(1.7 * i + 0.3 + SHIFT).reshape(4, 5), torch.cos(2.3 * i + 0.9 + SHIFT).reshape(4, 5),
+            torch.sin(0.7 * i + 2 + SHIFT).reshape(4, 5))
 labels, one_left_out = torch.tensor([1, 4, 0, 3]), torch.tensor([1, -100, 0, 3])
 weight = torch.tensor([0.5, 1.0, 2.0, 0.25, 1.5])
 signs, row_signs = torch.where(t > 0, 1.0, -1.0), torch.tensor([1.0, -1.0, -1.0, 1.0])
@@ -55,7 +59,7 @@ losses |= {
     "multi_margin_2": lambda x: F.multi_margin_loss(x, labels, p=2, margin=0.5),
 }
 
-print(f"""// SPDX-License-Identifier: BSL-1.0
+HEADER = f"""// SPDX-License-Identifier: BSL-1.0
 // Losses and their gradients as PyTorch {torch.__version__.split('+')[0]} has them; tests/nn/loss/make_values.py made it.
 #pragma once
 
@@ -70,17 +74,29 @@ struct loss_values {{
   double value;
   std::vector<double> gradient;
 }};
-inline const std::map<std::string, loss_values> known_losses{{""")
-for name, f in losses.items():
-    x = x0.clone().requires_grad_()
-    y = f(x).sum()
+inline const std::map<std::string, loss_values> known_losses{{"""
+
+
+def show(name, x, y):
     y.backward()
+    if LIVE:
+        print(name, repr(y.item()))
+        print(f"{name}.gradient", *map(repr, x.grad.flatten().tolist()))
+        return
     rows = ", ".join(repr(v) for v in x.grad.flatten().tolist())
     print(f'    {{"{name}", {{{y.item()!r}, {{{rows}}}}}}},')
-print("""};
+
+
+if not LIVE:
+    print(HEADER)
+for name, f in losses.items():
+    x = x0.clone().requires_grad_()
+    show(name, x, f(x).sum())
+if not LIVE:
+    print("""};
 /// ctc_loss of log_softmax of sin(1.7 i + 0.3) as (7, 3, 5): value, and gradient by the scores.
-inline const std::map<std::string, loss_values> known_ctc{{""".replace("{{", "{"))
-scores = torch.sin(1.7 * torch.arange(105.0) + 0.3).reshape(7, 3, 5)
+inline const std::map<std::string, loss_values> known_ctc{""")
+scores = torch.sin(1.7 * torch.arange(105.0) + 0.3 + SHIFT).reshape(7, 3, 5)
 targets, lengths = torch.tensor([[1, 2, 2, 4], [3, 1, 0, 0], [4, 4, 4, 2]]), (torch.tensor([7, 5, 6]), torch.tensor([4, 2, 3]))
 joined = torch.tensor([1, 2, 2, 4, 3, 1, 4, 4, 4])
 short = torch.tensor([4, 5, 6])
@@ -94,10 +110,6 @@ ctc = {
 }
 for name, f in ctc.items():
     x = scores.clone().requires_grad_()
-    y = f(torch.log_softmax(x, 2)).sum()
-    y.backward()
-    rows = ", ".join(repr(v) for v in x.grad.flatten().tolist())
-    print(f'    {{"{name}", {{{y.item()!r}, {{{rows}}}}}}},')
-print("""};
-
-}  // namespace test""")
+    show("ctc_" * LIVE + name, x, f(torch.log_softmax(x, 2)).sum())
+if not LIVE:
+    print("};\n\n}  // namespace test")
