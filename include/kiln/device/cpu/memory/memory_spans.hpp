@@ -42,14 +42,18 @@ inline constexpr std::size_t block_alignment = 64;  // one cache line, one AVX-5
 inline constexpr std::size_t largest_block = std::size_t{1} << 62;
 inline constexpr std::size_t largest_small = std::size_t{64} << 10;  // what threads keep for themselves
 
-// Block sizes: 64, 128, 192, 256, then four steps to each further power of two, so at most a quarter is wasted; of
-// those beyond what threads keep, which are most of a program's memory, multiples of 16 KiB and sixteen steps from 256
-// KiB on.
+// Block sizes: 64, 128, 192, 256, then four steps to each further power of two, so at most a quarter is wasted. Of
+// those beyond what threads keep, which are most of a program's memory, multiples of 16 KiB, sixteen steps from 256 KiB
+// on, and eight from a huge page on: of that, what finer ones left would be in memory all the same.
 [[gnu::noinline]] constexpr std::size_t large_class_of(std::size_t last, std::size_t power) {
-  return 32 + (power < 18 ? last >> 14 : 16 * (power - 18) + (last >> (power - 4)));
+  if (power < 18) return 32 + (last >> 14);
+  if (power < 21) return 32 + 16 * (power - 18) + (last >> (power - 4));
+  return 88 + 8 * (power - 21) + (last >> (power - 3));
 }
 [[gnu::noinline]] constexpr std::size_t large_class_size(std::size_t index) {
-  return index < 48 ? (index - 31) << 14 : (index % 16 + 17) << (index / 16 + 11);
+  if (index < 48) return (index - 31) << 14;
+  if (index < 96) return (index % 16 + 17) << (index / 16 + 11);
+  return (index % 8 + 9) << (index / 8 + 6);
 }
 constexpr std::size_t class_of(std::size_t bytes) {
   if (bytes <= 256) return bytes == 0 ? 0 : (bytes - 1) / 64;
