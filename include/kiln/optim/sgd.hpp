@@ -22,15 +22,19 @@ struct sgd_options {
 
 namespace detail {
 
-/// What the step writes, of placed weights and gradients: without momentum, and with it.
+/// Where the step goes, of placed weights and gradients.
+template <class W, class G>
+auto sgd_direction(const sgd_options& o, const W& w, const G& gradient) {
+  return gradient * (o.maximize ? -1.0 : 1.0) + w * o.weight_decay;
+}
+/// What the step writes: without momentum, and with it.
 template <class W, class G>
 auto sgd_values(const sgd_options& o, const W& w, const G& gradient) {
-  const auto g = gradient * (o.maximize ? -1.0 : 1.0) + w * o.weight_decay;
-  return std::tuple(w - g * o.lr);
+  return std::tuple(w - sgd_direction(o, w, gradient) * o.lr);
 }
 template <class W, class G, class B>
 auto sgd_values(const sgd_options& o, bool first, const W& w, const G& gradient, const B& b) {
-  const auto g = gradient * (o.maximize ? -1.0 : 1.0) + w * o.weight_decay;
+  const auto g = sgd_direction(o, w, gradient);
   const auto moved = b * (first ? 0.0 : o.momentum) + g * (first ? 1.0 : 1 - o.dampening);
   // Nesterov's step and the plain one are one kernel with other numbers.
   return std::tuple(w - ((o.nesterov ? 1.0 : 0.0) * g + moved * (o.nesterov ? o.momentum : 1.0)) * o.lr, moved);
