@@ -132,7 +132,7 @@ TEST_CASE("checkpoint: draws the same random numbers again") {
 }
 
 TEST_CASE("checkpoint: memory between the passes") {
-  constexpr std::int64_t n = 1 << 20;
+  constexpr std::int64_t n = 1 << 16;
   Tensor<float> x(new_tensor(dtype::float32, {n}));
   x.fill_(0.5f);
   x.requires_grad();

@@ -66,3 +66,5 @@ TEST_CASE("masks: any and all see every lane") {
     }
   });
 }
+
+#undef LANE_TYPES

@@ -84,3 +84,5 @@ TEST_CASE_TEMPLATE("convert: every pair of types", From, LANE_TYPES) {
   CHECK(wrong_conversions<From, std::uint64_t>() == 0);
   CHECK(wrong_conversions<From, bool>() == 0);
 }
+
+#undef LANE_TYPES

@@ -39,3 +39,5 @@ TEST_CASE("halves: integers change their width by any factor, signed and unsigne
     }
   });
 }
+
+#undef LANE_TYPES

@@ -109,3 +109,6 @@ TEST_CASE_TEMPLATE("lanes: a broadcast keeps the value, the sign of -0.0 include
     }
   });
 }
+
+#undef LANE_TYPES
+#undef LANE_INTEGERS

@@ -79,3 +79,5 @@ TEST_CASE_TEMPLATE("memory: every half pattern loads as its value and rounds bac
     CHECK(wrong == 0);
   });
 }
+
+#undef STORED_TYPES

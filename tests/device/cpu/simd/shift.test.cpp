@@ -31,3 +31,5 @@ TEST_CASE_TEMPLATE("shifts: amounts out of range shift everything out, as PyTorc
     CHECK(differences(kiln::cpu::shift_right<3>(x), [&](std::size_t i) { return static_cast<T>(a[i] >> 3); }) == 0);
   });
 }
+
+#undef LANE_INTEGERS
