@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 # Left to right; names in one group do not see each other.
-order = [["core"], ["tape"], ["ops"], ["expr"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["transform"], ["nn"],
+order = [["core"], ["tape"], ["ops"], ["expr"], ["device/common"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["transform"], ["nn"],
          ["optim"], ["io"], ["data"], ["distributed"], ["dynamic"]]
 # The rooms of a device's folder, in the order of the data's way: a header sees its own room and those to its left.
 rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries"],

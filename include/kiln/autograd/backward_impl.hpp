@@ -178,9 +178,9 @@ class backward_pass {
 KILN_INLINE ref<tensor_state> contiguous_copy(const runnable& add, const tensor_state& values) {
   const ref<tensor_state> out = add.device->new_tensor(values.type, values.sizes, *values.memory);
   if (count(values.sizes) == 0) return out;
-  cpu::operand_view in{values.data, values.strides, size_of(values.type)};
-  cpu::result_view result{out->data, out->strides, size_of(out->type), out->type, false};
-  cpu::task job{.program = &add.program(), .domain = out->sizes, .in = &in, .out = &result};
+  common::operand_view in{values.data, values.strides, size_of(values.type)};
+  common::result_view result{out->data, out->strides, out->type, false};
+  common::task job{.program = &add.program(), .domain = out->sizes, .in = &in, .out = &result};
   add.run(job, *out->memory);
   return out;
 }

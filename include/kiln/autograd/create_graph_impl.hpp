@@ -195,7 +195,7 @@ KILN_INLINE ref<tensor_state> placed(const ref<tensor_state>& values, const layo
 // Sums over the axes along which a tensor of these sizes was broadcast to that of `x`.
 KILN_INLINE ref<tensor_state> summed_to(const ref<tensor_state>& x, const dims& sizes, const device_functions& device) {
   if (x->sizes == sizes) return x;
-  return placed(x, {x->sizes, cpu::broadcast_strides(sizes, contiguous_strides(sizes), x->sizes), 0}, sizes, device);
+  return placed(x, {x->sizes, common::broadcast_strides(sizes, contiguous_strides(sizes), x->sizes), 0}, sizes, device);
 }
 
 ref<tensor_state> multiplied(const ref<tensor_state>& a, const ref<tensor_state>& b, operands::multiplier multiply,

@@ -27,18 +27,18 @@ class expression_node final : public op_node {
   }
 
   void backward(const ref<tensor_state>& gradient) override {
-    few<cpu::operand_view, cpu::max_slots> in(slots_ + 2);
-    few<cpu::result_view, cpu::max_slots> out(slots_);
-    few<ref<tensor_state>, cpu::max_slots> product_gradients(product_count_);
-    const cpu::compiled& program = gradients_.program->program();
+    few<common::operand_view, common::max_slots> in(slots_ + 2);
+    few<common::result_view, common::max_slots> out(slots_);
+    few<ref<tensor_state>, common::max_slots> product_gradients(product_count_);
+    const common::program_view& program = gradients_.program->program();
     const storage& near = *gradient->memory;
     check_saved(near);
     auto row_strides = [&](const tensor_state& t) {
       return how_.row_root ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
-                           : cpu::broadcast_strides(t.sizes, t.strides, how_.domain);
+                           : common::broadcast_strides(t.sizes, t.strides, how_.domain);
     };
     for (int i = 0; i < program.slots; ++i) {
-      cpu::operand_view& operand = in[i];
+      common::operand_view& operand = in[i];
       if (i == slots_) {
         operand = {gradient->data, row_strides(*gradient), size_of(gradient->type)};
         continue;
@@ -53,17 +53,17 @@ class expression_node final : public op_node {
         t.sizes = v.sizes, t.strides = v.strides;
         operand = {v.data, row_strides(t), size_of(v.type)};
       } else {
-        operand = {v.data, cpu::broadcast_strides(v.sizes, v.strides, how_.domain), size_of(v.type)};
+        operand = {v.data, common::broadcast_strides(v.sizes, v.strides, how_.domain), size_of(v.type)};
       }
     }
     bool any = false;
     const int replaces = replaces_gradient(*gradient, gradient.unique() && gradient->memory.unique());
     for (int r = 0; r < slots_; ++r) {
-      cpu::result_view& result = out[r];
+      common::result_view& result = out[r];
       result.data = nullptr;
       if (r == replaces) {
         arriving_gradient(*inputs[r]) = gradient;
-        result = {gradient->data, gradient->strides, size_of(gradient->type), gradient->type, false};
+        result = {gradient->data, gradient->strides, gradient->type, false};
         any = true;
         continue;
       }
@@ -78,7 +78,7 @@ class expression_node final : public op_node {
         if (const int first = products_[product].first; first < product) {
           if (from < 0) continue;
           const tensor_state& t = *product_gradients[first];
-          result = {t.data, cpu::broadcast_strides(t.sizes, t.strides, how_.domain), size_of(t.type), t.type, true};
+          result = {t.data, common::broadcast_strides(t.sizes, t.strides, how_.domain), t.type, true};
           any = true;
           continue;
         }
@@ -94,7 +94,7 @@ class expression_node final : public op_node {
           continue;
         }
         const tensor_state& t = *product_gradients[product];
-        result = {t.data, cpu::broadcast_strides(t.sizes, t.strides, how_.domain), size_of(t.type), t.type, false};
+        result = {t.data, common::broadcast_strides(t.sizes, t.strides, how_.domain), t.type, false};
         any = true;
         continue;
       }
@@ -103,17 +103,17 @@ class expression_node final : public op_node {
         if (!to.add) device().set_zero(*to.tensor);
         continue;
       }
-      result = {to.tensor->data, cpu::broadcast_strides(to.tensor->sizes, to.tensor->strides, how_.domain),
-                size_of(to.tensor->type), to.tensor->type, to.add};
+      result = {to.tensor->data, common::broadcast_strides(to.tensor->sizes, to.tensor->strides, how_.domain),
+                to.tensor->type, to.add};
       any = true;
     }
     if (any) {
-      cpu::task job{.program = &program,
-                    .domain = how_.domain,
-                    .reduced_axes = program.reductions ? how_.axes : 0,
-                    .in = in.data(),
-                    .out = out.data(),
-                    .scalars = numbers_};
+      common::task job{.program = &program,
+                       .domain = how_.domain,
+                       .reduced_axes = program.reductions ? how_.axes : 0,
+                       .in = in.data(),
+                       .out = out.data(),
+                       .scalars = numbers_};
       gradients_.program->run(job, near);
     }
     for (int p = 0; p < product_count_; ++p) {

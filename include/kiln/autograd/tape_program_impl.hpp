@@ -17,7 +17,7 @@
 namespace kiln::detail {
 
 // A tape by the interpreter on the processor, by its own printer on a device that has one.
-KILN_INLINE void run_tape(const device_functions& device, const run_time_tape& code, cpu::task& job,
+KILN_INLINE void run_tape(const device_functions& device, const run_time_tape& code, common::task& job,
                           const storage& near) {
   if (device.run_tape) return device.run_tape(code, job, near);
 #ifdef KILN_COMPILED
@@ -96,10 +96,10 @@ KILN_INLINE void tape_program::add_element_results(std::vector<int> results) {
   wanted.result_count = 0;
   for (const int r : results) wanted.add_result(tape_.results[r]);
   auto made = cut(wanted, results, over::elements);
-  if (made->code.slots > cpu::max_slots) {
+  if (made->code.slots > common::max_slots) {
     if (results.size() == 1)
       throw graph_error(message("create_graph: the gradient of one operand reads ", made->code.slots,
-                                " tensors, more than the ", cpu::max_slots,
+                                " tensors, more than the ", common::max_slots,
                                 " of a kernel: evaluate a part of the expression into a Tensor first"));
     const auto half = results.begin() + static_cast<std::ptrdiff_t>(results.size() / 2);
     add_element_results({results.begin(), half});
@@ -175,11 +175,11 @@ KILN_INLINE void tape_program::run(const device_functions& device, const evaluat
   for (const dtype type : temporary_) temporary.push_back(device.new_tensor(type, rows, near));
   auto strides_of = [&](const tensor_state& t, bool row) {
     return row ? row_value_strides(t, how.domain, how.axes, how.keepdim)
-               : cpu::broadcast_strides(t.sizes, t.strides, how.domain);
+               : common::broadcast_strides(t.sizes, t.strides, how.domain);
   };
   for (const auto& p : parts_) {
-    few<cpu::operand_view, cpu::max_slots> in(p->code.slots);
-    std::vector<cpu::result_view> results(p->result.size());
+    few<common::operand_view, common::max_slots> in(p->code.slots);
+    std::vector<common::result_view> results(p->result.size());
     for (int i = 0; i < p->code.slots; ++i) {
       const int slot = p->slot[static_cast<std::size_t>(i)];
       const tensor_state& t = slot < slots_ ? *operands[slot] : *temporary[static_cast<std::size_t>(slot - slots_)];
@@ -193,10 +193,10 @@ KILN_INLINE void tape_program::run(const device_functions& device, const evaluat
       results[r].data = nullptr;
       if (!t) continue;
       any = true;
-      results[r] = {t->data, strides_of(*t, p->domain != over::elements), size_of(t->type), t->type, false};
+      results[r] = {t->data, strides_of(*t, p->domain != over::elements), t->type, false};
     }
     if (!any) continue;
-    cpu::task job{.domain = how.domain, .in = in.data(), .out = results.data(), .scalars = numbers};
+    common::task job{.domain = how.domain, .in = in.data(), .out = results.data(), .scalars = numbers};
     if (p->code.reductions > 0) job.reduced_axes = how.axes;
     if (p->domain == over::row_values)
       for (int i = 0; i < job.domain.rank(); ++i)

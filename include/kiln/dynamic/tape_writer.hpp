@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <kiln/device/cpu/kernel/strip.hpp>
+#include <kiln/device/common/bits.hpp>
 #include <kiln/dynamic/cell.hpp>
 #include <kiln/dynamic/op_facts.hpp>
 #include <kiln/expr/shape.hpp>
@@ -30,7 +30,7 @@ namespace kiln::dynamic::graph {
 inline std::uint64_t number_bits(const cell& x, dtype type, number_rule rule, bool compares, std::string_view op) {
   return visit_dtype(type, [&]<class T>(std::type_identity<T>) -> std::uint64_t {
     if constexpr (std::is_integral_v<T> && !std::same_as<T, bool>) {
-      if (!x.whole) return cpu::to_bits(static_cast<T>(x.real));
+      if (!x.whole) return common::to_bits(static_cast<T>(x.real));
       const T back = static_cast<T>(x.integer);
       if (static_cast<std::int64_t>(back) != x.integer && rule != number_rule::wraps) {
         const bool negative = x.integer < 0;
@@ -38,15 +38,15 @@ inline std::uint64_t number_bits(const cell& x, dtype type, number_rule rule, bo
           throw value_error(message(op, ": ", x.integer, " is no value of ", name(type),
                                     ": convert the tensor with to(kiln::dtype::int64), or use a number that its type "
                                     "holds"));
-        return cpu::to_bits(negative ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+        return common::to_bits(negative ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
       }
-      return cpu::to_bits(back);
+      return common::to_bits(back);
     } else {
       using C = compute_t<T>;
       const C value = x.whole ? static_cast<C>(x.integer) : static_cast<C>(x.real);
       if constexpr (!std::same_as<T, C>)
-        if (compares) return cpu::to_bits(static_cast<C>(static_cast<T>(value)));
-      return cpu::to_bits(value);
+        if (compares) return common::to_bits(static_cast<C>(static_cast<T>(value)));
+      return common::to_bits(value);
     }
   });
 }
@@ -152,8 +152,8 @@ class tape_writer {
       *places[i] = static_cast<std::int16_t>(write(x.in[static_cast<std::size_t>(i)], reads_rows, x, f, common, i));
     if (x.is == form::row)
       for (int i = 1; i < f.rules->arity; ++i)
-        *places[i] =
-            static_cast<std::int16_t>(push_number(cpu::to_bits(x.numbers[static_cast<std::size_t>(i - 1)]), now.type));
+        *places[i] = static_cast<std::int16_t>(
+            push_number(common::to_bits(x.numbers[static_cast<std::size_t>(i - 1)]), now.type));
     if (!first.empty()) return 0;
     // What is one value per row is nothing to fold, or to look at a whole row of.
     if (x.is == form::row && levels_[static_cast<std::size_t>(now.a)] != level::element) {

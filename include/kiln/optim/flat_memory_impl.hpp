@@ -131,9 +131,9 @@ KILN_INLINE bool flat_memory::lie_in_one_block(const std::vector<ref<tensor_stat
 
 KILN_INLINE void copy_elements(const kiln::detail::runnable& copy, const tensor_state& from, const tensor_state& to) {
   if (count(to.sizes) == 0) return;
-  cpu::operand_view in{from.data, from.strides, size_of(from.type)};
-  cpu::result_view out{to.data, to.strides, size_of(to.type), to.type, false};
-  cpu::task job{.program = &copy.program(), .domain = to.sizes, .in = &in, .out = &out};
+  common::operand_view in{from.data, from.strides, size_of(from.type)};
+  common::result_view out{to.data, to.strides, to.type, false};
+  common::task job{.program = &copy.program(), .domain = to.sizes, .in = &in, .out = &out};
   copy.run(job, *to.memory);
 }
 

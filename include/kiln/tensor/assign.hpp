@@ -213,7 +213,7 @@ void assign_all(const std::tuple<Tensor<T, Device>&...>& to, std::index_sequence
   all.leaf = leaf.data();
   all.number = number.data();
   check_assignment(all);
-  if constexpr (((census<E>::rows == 0 && census<E>::products == 0) && ...) && leaves <= cpu::max_slots) {
+  if constexpr (((census<E>::rows == 0 && census<E>::products == 0) && ...) && leaves <= common::max_slots) {
     all.kernel = &runnable_of<joint_program<E...>, Device>;
     if (fits_one_kernel(all)) return run_assignment(all);
     const std::array<const runnable*, sizeof...(E)> copy{&runnable_of<value_program<Tensor<T, Device>>, Device>...};

@@ -60,39 +60,39 @@ KILN_INLINE bool fits_one_kernel(const joint_assignment& a) {
 }
 
 /// A leaf, spread over a domain.
-KILN_INLINE cpu::operand_view operand_of_assignment(const joint_assignment& a, int i, const dims& domain,
-                                                    const storage& near) {
+KILN_INLINE common::operand_view operand_of_assignment(const joint_assignment& a, int i, const dims& domain,
+                                                       const storage& near) {
   const tensor_state& leaf = *a.leaf[i];
   a.kernel->device->check_operand(*leaf.memory, near);
-  return {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, domain), size_of(leaf.type)};
+  return {leaf.data, common::broadcast_strides(leaf.sizes, leaf.strides, domain), size_of(leaf.type)};
 }
 
 KILN_INLINE void run_assignment(const joint_assignment& a) {
-  const cpu::compiled& program = a.kernel->program();
+  const common::program_view& program = a.kernel->program();
   const dims& domain = a.target[0]->sizes;
   const storage& near = *a.target[0]->memory;
-  few<cpu::operand_view, cpu::max_slots> in(a.leaves);
-  few<cpu::result_view, cpu::max_slots> out(a.targets);
+  few<common::operand_view, common::max_slots> in(a.leaves);
+  few<common::result_view, common::max_slots> out(a.targets);
   for (int i = 0; i < a.leaves; ++i) in[i] = operand_of_assignment(a, i, domain, near);
   for (int r = 0; r < a.targets; ++r) {
     tensor_state& to = *a.target[r];
     a.kernel->device->check_operand(*to.memory, near);
     ++to.memory->version;
-    out[r] = {to.data, cpu::broadcast_strides(to.sizes, to.strides, domain), size_of(to.type), to.type, false};
+    out[r] = {to.data, common::broadcast_strides(to.sizes, to.strides, domain), to.type, false};
   }
-  cpu::task job{.program = &program, .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
+  common::task job{.program = &program, .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
   a.kernel->run(job, near);
 }
 
 KILN_INLINE void run_assignment_apart(const joint_assignment& a, const runnable* const* copy) {
-  few<ref<tensor_state>, cpu::max_slots> values(a.targets);
+  few<ref<tensor_state>, common::max_slots> values(a.targets);
   for (int r = 0; r < a.targets; ++r) {
     const dims& domain = a.sizes[r];
     const storage& near = *a.target[r]->memory;
     values[r] = a.kernel->device->new_tensor(a.target[r]->type, domain, near);
-    few<cpu::operand_view, cpu::max_slots> in(a.leaves);
-    few<ref<tensor_state>, cpu::max_slots> unread(a.leaves);
-    few<cpu::result_view, cpu::max_slots> out(a.targets);
+    few<common::operand_view, common::max_slots> in(a.leaves);
+    few<ref<tensor_state>, common::max_slots> unread(a.leaves);
+    few<common::result_view, common::max_slots> out(a.targets);
     for (int i = 0; i < a.leaves; ++i) {
       if (a.reads[r] >> i & 1) {
         in[i] = operand_of_assignment(a, i, domain, near);
@@ -103,8 +103,8 @@ KILN_INLINE void run_assignment_apart(const joint_assignment& a, const runnable*
       }
     }
     const tensor_state& to = *values[r];
-    out[r] = {to.data, to.strides, size_of(to.type), to.type, false};
-    cpu::task job{
+    out[r] = {to.data, to.strides, to.type, false};
+    common::task job{
         .program = &a.kernel->program(), .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
     if (count(domain) > 0) a.kernel->run(job, *to.memory);
   }

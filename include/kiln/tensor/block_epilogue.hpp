@@ -21,7 +21,7 @@ class block_epilogue {
         columns_(domain.back()),
         domain_(domain) {
     for (int k = 0; k < program.slots; ++k)
-      strides_[static_cast<std::size_t>(k)] = cpu::broadcast_strides(c.leaf[k]->sizes, c.leaf[k]->strides, domain);
+      strides_[static_cast<std::size_t>(k)] = common::broadcast_strides(c.leaf[k]->sizes, c.leaf[k]->strides, domain);
   }
   /// Rows of the result and leaves that are contiguous or constant along them.
   bool suits() const {
@@ -41,8 +41,8 @@ class block_epilogue {
 
  private:
   void apply(std::int64_t batch, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) const {
-    std::array<const void*, cpu::max_slots> in;
-    std::array<std::int64_t, cpu::max_slots> step, row_bytes;
+    std::array<const void*, common::max_slots> in;
+    std::array<std::int64_t, common::max_slots> step, row_bytes;
     const std::size_t slots = static_cast<std::size_t>(program_.slots);
     dims at = dims::filled(rank_, 0);
     for (int d = rank_ - 3; d >= 0; --d) {
@@ -85,7 +85,7 @@ class block_epilogue {
   int rank_;
   std::int64_t columns_;
   dims domain_;
-  std::array<dims, cpu::max_slots> strides_;
+  std::array<dims, common::max_slots> strides_;
 };
 
 }  // namespace kiln::detail

@@ -28,7 +28,7 @@ const gradient_facts* gradients_if() {
 
 /// Room for the operands of E.
 template <class E>
-using operand_room = std::array<cpu::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1>;
+using operand_room = std::array<common::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1>;
 
 /// Fills in what the evaluation runs over. False if one kernel cannot do it.
 template <class E>
@@ -54,7 +54,7 @@ bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
 template <bool Tracked, bool Rare, class E>
 ref<tensor_state> compute(const E& e, ref<tensor_state> reuse) {
   static_assert(own_ops<E>::type::size >= 0);  // says what is wrong with them here, where few lines lead to it
-  static_assert(census<E>::leaves <= cpu::max_slots - 2,
+  static_assert(census<E>::leaves <= common::max_slots - 2,
                 "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
   if constexpr (never_fits<E>) {
     return compute<Tracked, Rare>(row_split::unnested(e), std::move(reuse));

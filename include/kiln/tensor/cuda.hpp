@@ -62,9 +62,9 @@ struct executor<Cuda> {
   }
   template <Element T>
   static void fill(tensor_state& t, T value) {
-    std::uint64_t number = cpu::to_bits(static_cast<compute_t<T>>(value));
-    cpu::result_view out{t.data, t.strides, size_of(t.type), t.type, false};
-    cpu::task job{.program = &program<number_program<T>>(), .domain = t.sizes, .out = &out, .scalars = &number};
+    std::uint64_t number = common::to_bits(static_cast<compute_t<T>>(value));
+    common::result_view out{t.data, t.strides, t.type, false};
+    common::task job{.program = &program<number_program<T>>(), .domain = t.sizes, .out = &out, .scalars = &number};
     run<number_program<T>>(job, *t.memory);
   }
   template <Element T>
@@ -83,14 +83,14 @@ struct executor<Cuda> {
   }
 
   template <class Program>
-  static constexpr const cpu::compiled& program() {
+  static constexpr const common::program_view& program() {
     return cuda_program<Program>;
   }
   template <class Program>
-  static void run(cpu::task& job, const storage& near) {
+  static void run(common::task& job, const storage& near) {
     run_on_cuda<Program>(job, device_of(near));
   }
-  static void run_tape(const run_time_tape& tape, cpu::task& job, const storage& near) {
+  static void run_tape(const run_time_tape& tape, common::task& job, const storage& near) {
     run_tape_on_cuda(tape, job, device_of(near));
   }
   template <class T>

@@ -55,8 +55,8 @@ ref<storage> packed_on_cuda(cuda::matrix_operand& x, const dims& batch, Cuda dev
     elements *= domain[i];
   }
   ref<storage> memory = cuda::new_storage(static_cast<std::size_t>(elements) * sizeof(T), device);
-  cpu::operand_view in{x.data, from, sizeof(T)};
-  cpu::result_view out{memory->data, to, sizeof(T), dtype_of<T>, false};
+  common::operand_view in{x.data, from, sizeof(T)};
+  common::result_view out{memory->data, to, dtype_of<T>, false};
   run_on_cuda<copy_program<T>>({.domain = domain, .in = &in, .out = &out}, device);
   for (int i = 0; i < batch.rank(); ++i)
     if (x.batch_strides[i] != 0) x.batch_strides[i] = to[i];
@@ -74,7 +74,9 @@ class library_product {
                   const matrix_stack& out, T* out_data, bool accumulate, Cuda device)
       : device_(device) {
     const dims batch = joint_batch(a, b, out);
-    const auto strides = [&](const matrix_stack& m) { return cpu::broadcast_strides(m.batch, m.batch_strides, batch); };
+    const auto strides = [&](const matrix_stack& m) {
+      return common::broadcast_strides(m.batch, m.batch_strides, batch);
+    };
     task.type = dtype_of<T>;
     task.batch = batch;
     task.a = {a_data, a.rows, a.columns, a.row_stride, a.column_stride, strides(a)};
@@ -140,10 +142,12 @@ void multiply_on_cuda(const matrix_stack& a, const T* a_data, const matrix_stack
     library_product<T>(a, a_data, b, b_data, out, out_data, accumulate, device).run();
   } else {
     const dims batch = joint_batch(a, b, out);
-    const auto strides = [&](const matrix_stack& m) { return cpu::broadcast_strides(m.batch, m.batch_strides, batch); };
+    const auto strides = [&](const matrix_stack& m) {
+      return common::broadcast_strides(m.batch, m.batch_strides, batch);
+    };
     // Rows of products: over the batch axes that are summed, and over the inner axis.
     dims domain = batch, left = strides(a), right = strides(b), to = strides(out);
-    cpu::task job;
+    common::task job;
     for (int i = 0; i < batch.rank(); ++i)
       if (to[i] == 0 && batch[i] != 1) job.reduced_axes |= 1u << i;
     const auto add = [&](std::int64_t size, std::int64_t l, std::int64_t r, std::int64_t y) {
@@ -156,9 +160,9 @@ void multiply_on_cuda(const matrix_stack& a, const T* a_data, const matrix_stack
     add(b.columns, 0, b.column_stride, 1);
     add(a.columns, a.column_stride, b.row_stride, 0);
     job.reduced_axes |= 1u << (domain.rank() - 1);
-    std::array<cpu::operand_view, 2> in{cpu::operand_view{a_data, left, sizeof(T)},
-                                        cpu::operand_view{b_data, right, sizeof(T)}};
-    cpu::result_view result{out_data, to, sizeof(T), dtype_of<T>, accumulate};
+    std::array<common::operand_view, 2> in{common::operand_view{a_data, left, sizeof(T)},
+                                           common::operand_view{b_data, right, sizeof(T)}};
+    common::result_view result{out_data, to, dtype_of<T>, accumulate};
     job.domain = domain;
     job.in = in.data();
     job.out = &result;

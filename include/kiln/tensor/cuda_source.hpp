@@ -28,24 +28,19 @@ class pictured_task {
           c.leaf[k] = &products_[k];
         }
     place(out_, dtype_of<typename E::value_type>, result_sizes(e, how));
-    const cpu::compiled& program = cuda_program<value_program<E>>;
-    task.tape = program.tape;
-    task.domain = how.domain;
-    task.reduced_axes = how.axes;
-    task.row_root = program.row_root;
-    task.numbers = c.number.data();
-    task.leaves.assign(static_cast<std::size_t>(program.slots), {.used = false});
-    for (int i = 0; i < program.tape.size; ++i) {
-      if (program.tape[i].code != opcode::leaf) continue;
-      const std::size_t slot = static_cast<std::size_t>(program.tape[i].slot);
-      const tensor_state& leaf = *c.leaf[slot];
-      task.leaves[slot] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), leaf.type, true,
-                           kind_of(program.tape[i])};
+    const common::program_view& program = cuda_program<value_program<E>>;
+    std::array<common::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1> in;
+    for (int k = 0; k < program.slots; ++k) {
+      const tensor_state& leaf = *c.leaf[static_cast<std::size_t>(k)];
+      in[static_cast<std::size_t>(k)] = operand_over(leaf, how.domain);
     }
-    task.results.push_back({out_.data,
-                            how.row_root ? row_value_strides(out_, how.domain, how.axes, how.keepdim)
-                                         : cpu::broadcast_strides(out_.sizes, out_.strides, how.domain),
-                            out_.type, false});
+    common::result_view out = result_over(out_, how);
+    cuda::take(task, {.program = &program,
+                      .domain = how.domain,
+                      .reduced_axes = how.axes,
+                      .in = in.data(),
+                      .out = &out,
+                      .scalars = c.number.data()});
   }
   pictured_task(const pictured_task&) = delete;
   pictured_task& operator=(const pictured_task&) = delete;

@@ -13,11 +13,11 @@ namespace kiln::detail {
 template <>
 struct executor<EigenCpu> : host_executor<EigenCpu> {
   template <class Program>
-  static constexpr const cpu::compiled& program() {
+  static constexpr const common::program_view& program() {
     return eigen::compiler<Program>::program;
   }
   template <class Program>
-  static void run(cpu::task& job, const storage&) {
+  static void run(common::task& job, const storage&) {
     if constexpr (eigen::compiler<Program>::program.reductions == 0)
       cpu::drivers::run_map(job);
     else

@@ -249,7 +249,7 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   }
   template <class T>
   void add(const scalar<T>& x) {
-    add_number(cpu::to_bits(x.value));
+    add_number(common::to_bits(x.value));
   }
   template <class A, class B>
   void add(const product<A, B>& x) {
@@ -262,7 +262,7 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   template <class Op, class A>
   void add(const row_node<Op, A>& x) {
     add(x.a);
-    for (int i = 0; i + 1 < Op::arity; ++i) add_number(cpu::to_bits(x.numbers[static_cast<std::size_t>(i)]));
+    for (int i = 0; i + 1 < Op::arity; ++i) add_number(common::to_bits(x.numbers[static_cast<std::size_t>(i)]));
   }
   template <class Op, class... X>
   void add(const node<Op, X...>& x) {

@@ -107,14 +107,14 @@ struct executor<Cpu> : host_executor<Cpu> {
 #if defined(KILN_INTERPRET) || defined(KILN_COMPILED)
   /// A Program without kernels of its own, interpreted, and what runs it over a job.
   template <class Program>
-  static const cpu::compiled& interpreted() {
+  static const common::program_view& interpreted() {
     // Never destroyed: destructors of other static objects may evaluate. (Not made with the static object, which the
     // child of a fork could find being made by another thread for ever.)
     static constinit never_destroyed<growing_list<std::shared_ptr<const cpu::compiled>>> kept;
     if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
     return *kept.value.add(cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root));
   }
-  static void run_any(cpu::task& job, const storage&) {
+  static void run_any(common::task& job, const storage&) {
     job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
   }
 #endif
@@ -123,7 +123,7 @@ struct executor<Cpu> : host_executor<Cpu> {
   template <class Program>
   static constexpr bool prebuilt = cpu::prebuilt_number<Program> >= 0;
   template <class Program>
-  static const cpu::compiled& program() {
+  static const common::program_view& program() {
     if constexpr (prebuilt<Program>)
       return cpu::drivers::prebuilt(cpu::prebuilt_number<Program>);
     else
@@ -134,25 +134,25 @@ struct executor<Cpu> : host_executor<Cpu> {
 #endif
   }
   template <class Program>
-  static void run(cpu::task& job, const storage& near) {
+  static void run(common::task& job, const storage& near) {
     run_any(job, near);
   }
 #elif defined(KILN_INTERPRET)
   template <class Program>
-  static const cpu::compiled& program() {
+  static const common::program_view& program() {
     return interpreted<Program>();
   }
   template <class Program>
-  static void run(cpu::task& job, const storage& near) {
+  static void run(common::task& job, const storage& near) {
     run_any(job, near);
   }
 #else
   template <class Program>
-  static constexpr const cpu::compiled& program() {
+  static constexpr const common::program_view& program() {
     return cpu::compiler<Program>::program;
   }
   template <class Program>
-  static void run(cpu::task& job, const storage&) {
+  static void run(common::task& job, const storage&) {
     if constexpr (cpu::compiler<Program>::program.reductions == 0)
       cpu::drivers::run_map(job);
     else
@@ -170,6 +170,7 @@ struct run_time_tape;
 
 /// A device as plain data.
 struct device_functions {
+  bool on_host;  ///< programs are cpu::compiled, and the elements can be read and written
   ref<tensor_state> (*new_tensor)(dtype type, const dims& sizes, const storage& near);
   void (*set_zero)(tensor_state& t);
   void (*check_operand)(const storage& operand, const storage& result);
@@ -177,7 +178,7 @@ struct device_functions {
   /// Copies the elements of a contiguous tensor to the host's memory.
   void (*copy_out)(const tensor_state& t, void* to);
   /// Runs a tape made at run time; null for the processor, whose interpreter not every program has.
-  void (*run_tape)(const run_time_tape& tape, cpu::task& job, const storage& near);
+  void (*run_tape)(const run_time_tape& tape, common::task& job, const storage& near);
 
   ref<tensor_state> zeros(dtype type, const dims& sizes, const storage& near) const {
     ref<tensor_state> made = new_tensor(type, sizes, near);
@@ -186,12 +187,13 @@ struct device_functions {
   }
 };
 template <class Device>
-inline constexpr device_functions functions_of{&executor<Device>::new_tensor,
+inline constexpr device_functions functions_of{executor<Device>::on_host,
+                                               &executor<Device>::new_tensor,
                                                &executor<Device>::set_zero,
                                                &executor<Device>::check_operand,
                                                &executor<Device>::same_device,
                                                &executor<Device>::copy_out,
-                                               []() -> void (*)(const run_time_tape&, cpu::task&, const storage&) {
+                                               []() -> void (*)(const run_time_tape&, common::task&, const storage&) {
                                                  if constexpr (requires { &executor<Device>::run_tape; })
                                                    return &executor<Device>::run_tape;
                                                  else
@@ -200,8 +202,8 @@ inline constexpr device_functions functions_of{&executor<Device>::new_tensor,
 
 /// A Program on a device as plain data.
 struct runnable {
-  const cpu::compiled& (*program)();
-  void (*run)(cpu::task& job, const storage& near);
+  const common::program_view& (*program)();
+  void (*run)(common::task& job, const storage& near);
   const device_functions* device;
 };
 /// Of a `Rare` one, which may never run: interpreted where there is an interpreter and no kernel made before, so that

@@ -87,11 +87,11 @@ KILN_INLINE void put_gradient(const gradient_record& leaf, tensor_state& value, 
   leaf.add->device->check_operand(*value.memory, *sum.memory);
   if (leaf.add->program().stores[0] == sum.type) {
     tensor_state* from = &value;
-    if (run_at_once(leaf.add->program(), 1, {.leaf = &from}, sum, total, add)) return;
+    if (run_at_once(*leaf.add, 1, {.leaf = &from}, sum, total, add)) return;
   }
-  cpu::operand_view in{value.data, value.strides, size_of(value.type)};
-  cpu::result_view out{sum.data, sum.strides, size_of(sum.type), sum.type, add};
-  cpu::task job{.program = &leaf.add->program(), .domain = sum.sizes, .in = &in, .out = &out};
+  common::operand_view in{value.data, value.strides, size_of(value.type)};
+  common::result_view out{sum.data, sum.strides, sum.type, add};
+  common::task job{.program = &leaf.add->program(), .domain = sum.sizes, .in = &in, .out = &out};
   leaf.add->run(job, *sum.memory);
 }
 

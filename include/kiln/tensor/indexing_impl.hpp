@@ -11,10 +11,9 @@ namespace detail {
 KILN_INLINE void move_elements(const index_functions& f, const dims& domain, const tensor_state& from,
                                const dims& from_strides, tensor_state& to, const dims& to_strides, bool add) {
   if (count(domain) == 0) return;
-  const std::size_t size = size_of(to.type);
-  cpu::operand_view in{from.data, from_strides, size};
-  cpu::result_view out{to.data, to_strides, size, to.type, add};
-  cpu::task job{.program = &f.copy->program(), .domain = domain, .in = &in, .out = &out};
+  common::operand_view in{from.data, from_strides, size_of(to.type)};
+  common::result_view out{to.data, to_strides, to.type, add};
+  common::task job{.program = &f.copy->program(), .domain = domain, .in = &in, .out = &out};
   f.copy->run(job, *to.memory);
 }
 

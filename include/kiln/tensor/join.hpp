@@ -38,10 +38,10 @@ class join_node final : public op_node {
       const gradient_target into = target(i, *gradient->memory);
       tensor_state& to = *into.tensor;
       const std::size_t size = size_of(to.type);
-      cpu::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
-                           gradient->strides, size};
-      cpu::result_view out{to.data, to.strides, size, to.type, into.add};
-      cpu::task job{.program = &add_->program(), .domain = p.sizes, .in = &in, .out = &out};
+      common::operand_view in{static_cast<const char*>(gradient->data) + p.offset * static_cast<std::int64_t>(size),
+                              gradient->strides, size};
+      common::result_view out{to.data, to.strides, to.type, into.add};
+      common::task job{.program = &add_->program(), .domain = p.sizes, .in = &in, .out = &out};
       add_->run(job, *to.memory);
     }
   }

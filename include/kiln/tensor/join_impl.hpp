@@ -46,11 +46,11 @@ KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, 
     places.push_back({part->sizes, offset});
     records.push_back(part->history);
     if (count(part->sizes) == 0) continue;
-    cpu::operand_view from{part->data, cpu::broadcast_strides(part->sizes, part->strides, part->sizes), size};
-    cpu::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides, size,
-                        out->type, false};
+    common::operand_view from{part->data, common::broadcast_strides(part->sizes, part->strides, part->sizes), size};
+    common::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides,
+                           out->type, false};
     copy.device->check_operand(*part->memory, *out->memory);
-    cpu::task job{.program = &copy.program(), .domain = part->sizes, .in = &from, .out = &to};
+    common::task job{.program = &copy.program(), .domain = part->sizes, .in = &from, .out = &to};
     copy.run(job, *out->memory);
   }
   if (recorded && grad_enabled() && add) set_producer(*out, new join_node(std::move(places), std::move(records), add));

@@ -79,9 +79,9 @@ inline void add_to_gradient(const runnable& add, const tensor_state& values, gra
   const gradient_target into(record, *add.device, *values.memory);
   if (count(record.sizes) == 0) return;
   tensor_state& to = *into.tensor;
-  cpu::operand_view in{values.data, values.strides, size_of(values.type)};
-  cpu::result_view out{to.data, to.strides, size_of(to.type), to.type, into.add};
-  cpu::task job{.program = &add.program(), .domain = record.sizes, .in = &in, .out = &out};
+  common::operand_view in{values.data, values.strides, size_of(values.type)};
+  common::result_view out{to.data, to.strides, to.type, into.add};
+  common::task job{.program = &add.program(), .domain = record.sizes, .in = &in, .out = &out};
   add.run(job, *to.memory);
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <kiln/core/version.hpp>
-#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/common/task.hpp>
 #include <kiln/tensor/executor.hpp>
 #include <kiln/tensor/expression_facts.hpp>
 #include <kiln/tensor/state.hpp>
@@ -31,18 +31,23 @@ struct reached_bytes {
 /// Strides over the domain of a tensor of one value per row: 0 along the row.
 dims row_value_strides(const tensor_state& t, const dims& domain, std::uint32_t axes, bool keepdim);
 
+/// A tensor as an operand of a task over `domain`, and as its result.
+common::operand_view operand_over(const tensor_state& t, const dims& domain);
+common::result_view result_over(const tensor_state& t, const evaluation& how);
+
 /// Whether leaves and numbers that share a slot by `leaf` and `number` are one.
 bool shares_as_assumed(const operands& c, const std::int16_t* leaf, int leaves, const std::int16_t* number,
                        int numbers);
 
 /// Runs a program into `out`, which has the right sizes and type. `in` is room for as many operands as it has slots.
-void run_program(const runnable& f, const operands& c, const evaluation& how, tensor_state& out, cpu::operand_view* in);
+void run_program(const runnable& f, const operands& c, const evaluation& how, tensor_state& out,
+                 common::operand_view* in);
 
 /// Computes a planned expression into a new tensor, or into `reuse` if that has the right sizes. Without `gradients` it
 /// remembers nothing for backward passes. `in` is room for the operands.
 ref<tensor_state> compute_planned(const expression_facts& f, const gradient_facts* gradients, const operands& c,
                                   const evaluation& how, const dims& sizes, ref<tensor_state> reuse,
-                                  cpu::operand_view* in);
+                                  common::operand_view* in);
 
 /// Whether a backward pass is to know of overwriting `target` with values of these sizes. Throws as compute_in_place.
 bool check_in_place(const expression_facts& f, const operands& c, const dims& sizes, tensor_state& target);
@@ -52,7 +57,7 @@ bool may_overwrite(const expression_facts& f, const operands& c, const tensor_st
 
 /// Overwrites `target` by one kernel that may read it.
 void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c, const dims& sizes,
-               const ref<tensor_state>& target, bool recorded, cpu::operand_view* in);
+               const ref<tensor_state>& target, bool recorded, common::operand_view* in);
 
 /// Overwrites `target` with `values`, of the same sizes and type, and their history.
 void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target, bool recorded);

@@ -22,12 +22,23 @@ KILN_INLINE void check_unchanged(const tensor_state& leaf, const moment& wanted,
 }
 
 KILN_INLINE dims row_value_strides(const tensor_state& t, const dims& domain, std::uint32_t axes, bool keepdim) {
-  if (keepdim) return cpu::broadcast_strides(t.sizes, t.strides, domain);
+  if (keepdim) return common::broadcast_strides(t.sizes, t.strides, domain);
   dims strides = dims::filled(domain.rank(), 0);
   int k = 0;
   for (int i = 0; i < domain.rank(); ++i)
     if (!(axes >> i & 1)) strides[i] = t.strides[k++];
   return strides;
+}
+
+KILN_INLINE common::operand_view operand_over(const tensor_state& t, const dims& domain) {
+  return {t.data, common::broadcast_strides(t.sizes, t.strides, domain), size_of(t.type)};
+}
+
+KILN_INLINE common::result_view result_over(const tensor_state& t, const evaluation& how) {
+  return {t.data,
+          how.row_root ? row_value_strides(t, how.domain, how.axes, how.keepdim)
+                       : common::broadcast_strides(t.sizes, t.strides, how.domain),
+          t.type, false};
 }
 
 KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, int leaves, const std::int16_t* number,
@@ -50,22 +61,19 @@ KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, 
 }
 
 KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluation& how, tensor_state& out,
-                             cpu::operand_view* in) {
+                             common::operand_view* in) {
   for (int i = 0; i < f.program().slots; ++i) {
     const tensor_state& leaf = *c.leaf[i];
     f.device->check_operand(*leaf.memory, *out.memory);
-    in[i] = {leaf.data, cpu::broadcast_strides(leaf.sizes, leaf.strides, how.domain), size_of(leaf.type)};
+    in[i] = operand_over(leaf, how.domain);
   }
-  cpu::result_view result{out.data,
-                          how.row_root ? row_value_strides(out, how.domain, how.axes, how.keepdim)
-                                       : cpu::broadcast_strides(out.sizes, out.strides, how.domain),
-                          size_of(out.type), out.type, false};
-  cpu::task job{.program = &f.program(),
-                .domain = how.domain,
-                .reduced_axes = how.axes,
-                .in = in,
-                .out = &result,
-                .scalars = c.number};
+  common::result_view result = result_over(out, how);
+  common::task job{.program = &f.program(),
+                   .domain = how.domain,
+                   .reduced_axes = how.axes,
+                   .in = in,
+                   .out = &result,
+                   .scalars = c.number};
   f.run(job, *out.memory);
 }
 
@@ -113,10 +121,10 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
     c.leaf[i] = p.get();
     *held++ = p;
     if (f.fused_product && !apart && f.fused_product(c.leaf, a, b, *out)) return true;
-    if (f.values->program().map && !f.is_product && f.products == 1 && f.rows == 0 && sizes == how.domain &&
-        a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
+    if (device.on_host && !f.is_product && f.values->program().reductions == 0 && f.products == 1 && f.rows == 0 &&
+        sizes == how.domain && a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
         count(sizes) * static_cast<std::int64_t>(size_of(a.type)) > block_bytes) {
-      block_epilogue epilogue(f.values->program(), c, how.domain, *out);
+      block_epilogue epilogue(static_cast<const cpu::compiled&>(f.values->program()), c, how.domain, *out);
       if (epilogue.suits()) {
         c.multiply[i](a, b, *p, epilogue.function());
         return true;
@@ -132,18 +140,18 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
 // a function of its own, to keep it off the way of the others.
 [[gnu::noinline]] KILN_INLINE void run_with_products(const expression_facts& f, const gradient_facts* gradients,
                                                      const operands& c, const evaluation& how,
-                                                     const ref<tensor_state>& out, cpu::operand_view* in) {
-  few<ref<tensor_state>, cpu::max_slots> held(f.products);
+                                                     const ref<tensor_state>& out, common::operand_view* in) {
+  few<ref<tensor_state>, common::max_slots> held(f.products);
   if (!compute_products(f, gradients, c, held.data(), how, out) &&
-      !run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain), false))
+      !run_at_once(*f.values, f.leaves, c, *out, count(how.domain), false))
     run_program(*f.values, c, how, *out, in);
   if (gradients) record(f, *gradients, c, how, out, false);
 }
 KILN_INLINE void run_into(const expression_facts& f, const gradient_facts* gradients, const operands& c,
-                          const evaluation& how, const ref<tensor_state>& out, bool in_place, cpu::operand_view* in) {
+                          const evaluation& how, const ref<tensor_state>& out, bool in_place,
+                          common::operand_view* in) {
   if (f.products) return run_with_products(f, gradients, c, how, out, in);
-  if (!run_at_once(f.values->program(), f.leaves, c, *out, count(how.domain), false))
-    run_program(*f.values, c, how, *out, in);
+  if (!run_at_once(*f.values, f.leaves, c, *out, count(how.domain), false)) run_program(*f.values, c, how, *out, in);
   if (gradients) record(f, *gradients, c, how, out, in_place);
 }
 
@@ -176,7 +184,7 @@ KILN_INLINE bool reads_memory_of(const expression_facts& f, const operands& c, c
 
 KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const gradient_facts* gradients,
                                               const operands& c, const evaluation& how, const dims& sizes,
-                                              ref<tensor_state> reuse, cpu::operand_view* in) {
+                                              ref<tensor_state> reuse, common::operand_view* in) {
   const device_functions& device = *f.values->device;
   const storage& near = *(c.leaf[0] ? c.leaf[0] : c.product_left[0].get())->memory;
   ref<tensor_state> out =
@@ -231,7 +239,8 @@ KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, con
 }
 
 KILN_INLINE void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c,
-                           const dims& sizes, const ref<tensor_state>& target, bool recorded, cpu::operand_view* in) {
+                           const dims& sizes, const ref<tensor_state>& target, bool recorded,
+                           common::operand_view* in) {
   // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
   if (!recorded) ++target->memory->version;
   run_into(f, recorded ? gradients : nullptr, c, {.domain = sizes}, target, true, in);
@@ -242,7 +251,7 @@ KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& v
                                 bool recorded) {
   ++target.memory->version;
   tensor_state* leaf = values.get();
-  cpu::operand_view in;
+  common::operand_view in;
   run_program(copy, {.leaf = &leaf}, {.domain = target.sizes}, target, &in);
   if (!recorded) return;
   target.history = values->history;

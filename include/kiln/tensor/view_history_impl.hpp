@@ -45,9 +45,9 @@ class gradient_part {
   void run(void* from, const dims& from_strides, dtype from_type, void* to, const dims& to_strides,
            const tensor_state& result, bool add) const {
     if (count(where_.sizes) == 0) return;
-    cpu::operand_view in{from, from_strides, size_of(from_type)};
-    cpu::result_view out{to, to_strides, size_of(result.type), result.type, add};
-    cpu::task job{.program = &add_->program(), .domain = where_.sizes, .in = &in, .out = &out};
+    common::operand_view in{from, from_strides, size_of(from_type)};
+    common::result_view out{to, to_strides, result.type, add};
+    common::task job{.program = &add_->program(), .domain = where_.sizes, .in = &in, .out = &out};
     add_->run(job, *result.memory);
   }
 

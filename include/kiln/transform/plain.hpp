@@ -96,7 +96,7 @@ constexpr auto trace(const F& f, const X&... x) {
 
 template <class X>
 constexpr std::uint64_t bits_of(const X& x) {
-  return cpu::to_bits(x);
+  return common::to_bits(x);
 }
 template <class X>
 constexpr auto as_expression(const X& x) {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include <kiln/device/cpu/kernel/strip.hpp>
+#include <kiln/device/common/bits.hpp>
 #include <kiln/expr/flatten.hpp>
 #include <kiln/tape/tangent.hpp>
 

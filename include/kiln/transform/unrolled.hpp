@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <kiln/device/common/bits.hpp>
 #include <kiln/device/cpu/kernel/plain.hpp>
-#include <kiln/device/cpu/kernel/strip.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tape/program.hpp>
 
@@ -18,7 +18,7 @@ namespace kiln::detail {
 template <const auto& Tape, int I>
 using step_type = compute_t<element_t<Tape[I].type>>;
 
-/// The values of instructions 0 to I. Leaves and numbers come as bits (cpu::to_bits).
+/// The values of instructions 0 to I. Leaves and numbers come as bits (common::to_bits).
 template <const auto& Tape, int I>
 struct unrolled_steps : unrolled_steps<Tape, I - 1> {
   step_type<Tape, I> v;
@@ -36,9 +36,9 @@ struct unrolled_steps : unrolled_steps<Tape, I - 1> {
     constexpr instruction now = Tape[I];
     using T = step_type<Tape, I>;
     if constexpr (now.code == opcode::leaf) {
-      return cpu::from_bits<T>(leaves[now.slot]);
+      return common::from_bits<T>(leaves[now.slot]);
     } else if constexpr (now.code == opcode::scalar) {
-      return cpu::from_bits<T>(numbers[now.slot]);
+      return common::from_bits<T>(numbers[now.slot]);
     } else if constexpr (now.code == opcode::constant) {
       return static_cast<T>(number_in(now));
     } else {

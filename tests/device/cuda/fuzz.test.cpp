@@ -64,8 +64,8 @@ dims drawn_strides(const dims& domain) {
 void interpret(whole_task& t, int number) {
   std::deque<memory> results;
   std::vector<dtype> stores;
-  std::vector<cpu::operand_view> in;
-  std::vector<cpu::result_view> out;
+  std::vector<common::operand_view> in;
+  std::vector<common::result_view> out;
   std::vector<std::vector<real>> before;
   for (const cuda::leaf_view& x : t.what.leaves) in.push_back({x.data, x.strides, size_of(x.type)});
   for (std::size_t r = 0; r < t.what.results.size(); ++r) {
@@ -76,14 +76,14 @@ void interpret(whole_task& t, int number) {
     before.emplace_back(m.size(), first);
     // What is added is computed in the wider type and rounded with what it is added to, as gradients are.
     stores.push_back(y.add && !t.what.row_root ? compute_type(y.type) : y.type);
-    out.push_back({m.data(), y.strides, size_of(y.type), y.type, y.add});
+    out.push_back({m.data(), y.strides, y.type, y.add});
   }
   const cpu::interpreted kept(t.what.tape, stores.data(), t.what.row_root);
-  cpu::task job{.program = &kept.program(),
-                .domain = t.what.domain,
-                .reduced_axes = t.what.reduced_axes,
-                .in = in.data(),
-                .out = out.data()};
+  common::task job{.program = &kept.program(),
+                   .domain = t.what.domain,
+                   .reduced_axes = t.what.reduced_axes,
+                   .in = in.data(),
+                   .out = out.data()};
   kept.program().reductions == 0 ? cpu::run_map(job) : cpu::run_rows(job);
   const naive_tape::table values = naive_tape::values_of(t.what, t.leaves);
   for (std::size_t r = 0; r < results.size(); ++r) {

@@ -14,7 +14,7 @@
 #include <kiln/core/philox.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/core/window.hpp>
-#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/cpu/kernel/compiled.hpp>
 #include <kiln/expr/matrix_stack.hpp>
 
 #ifndef KILN_COMPILED

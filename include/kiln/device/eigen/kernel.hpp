@@ -168,7 +168,7 @@ class kernel {
     constexpr instruction x = t[I];
     using E = element<I>;
     if constexpr (once(I)) {
-      return made(array<E>::Constant(now.n, cpu::from_bits<E>(now.once[static_cast<std::size_t>(I)])));
+      return made(array<E>::Constant(now.n, common::from_bits<E>(now.once[static_cast<std::size_t>(I)])));
     } else if constexpr (facts::role_of(I) == role::read_back) {
       return made(elements<E>(static_cast<const E*>(now.s.kept[plan::kept_number(I)]) + now.begin, now.n));
     } else if constexpr (x.code == opcode::leaf) {
@@ -218,20 +218,20 @@ class kernel {
     constexpr instruction x = t[I];
     using E = element<I>;
     auto operand = [&]<int K>(std::integral_constant<int, K>) {
-      return cpu::from_bits<element<K>>(now.once[static_cast<std::size_t>(K)]);
+      return common::from_bits<element<K>>(now.once[static_cast<std::size_t>(K)]);
     };
     [[maybe_unused]] std::integral_constant<int, (x.a < 0 ? 0 : x.a)> a;
     [[maybe_unused]] std::integral_constant<int, (x.b < 0 ? 0 : x.b)> b;
     [[maybe_unused]] std::integral_constant<int, (x.c < 0 ? 0 : x.c)> c;
     E v;
     if constexpr (x.code == opcode::constant) {
-      v = cpu::from_bits<E>(x.literal);
+      v = common::from_bits<E>(x.literal);
     } else if constexpr (x.code == opcode::scalar) {
-      v = cpu::from_bits<E>(s.scalars[x.slot]);
+      v = common::from_bits<E>(s.scalars[x.slot]);
     } else if constexpr (x.code == opcode::leaf) {
       v = static_cast<E>(*static_cast<const element_t<x.type>*>(s.in[x.slot]));
     } else if constexpr (facts::reduction_of(I) >= 0) {
-      v = cpu::from_bits<E>(s.rows[facts::reduction_of(I)]);
+      v = common::from_bits<E>(s.rows[facts::reduction_of(I)]);
     } else if constexpr (x.code == op_rules_table.cast) {
       v = conversion<E>{}(operand(a));
       if constexpr (compute_type(x.type) != x.type) v = rounding<element_t<x.type>>{}(v);
@@ -243,7 +243,7 @@ class kernel {
       else
         v = scalar_rule<op_at<I>>{}(operand(a), operand(b), operand(c));
     }
-    now.once[static_cast<std::size_t>(I)] = cpu::to_bits(v);
+    now.once[static_cast<std::size_t>(I)] = common::to_bits(v);
   }
 
   template <int I>
@@ -280,7 +280,7 @@ class kernel {
       if constexpr (Kind == kernel_kind::operands) {
         places<E>(static_cast<E*>(now.s.out[r]) + now.begin, now.n) = what.x;
       } else {
-        now.s.partial[r] = now.s.program->reduced[r].join(now.s.partial[r], cpu::to_bits(folded<Op>(what)));
+        now.s.partial[r] = now.s.program->reduced[r].join(now.s.partial[r], common::to_bits(folded<Op>(what)));
       }
     }
   }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/common/task.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
 #include <kiln/expr/matrix_stack.hpp>
@@ -49,9 +49,9 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   if (m == 0 || n == 0) return;
   const dims batch = kiln::detail::joint_batch(a, b, out);
   const std::int64_t batches = count(batch);
-  const dims sa = cpu::broadcast_strides(a.batch, a.batch_strides, batch),
-             sb = cpu::broadcast_strides(b.batch, b.batch_strides, batch),
-             so = cpu::broadcast_strides(out.batch, out.batch_strides, batch);
+  const dims sa = common::broadcast_strides(a.batch, a.batch_strides, batch),
+             sb = common::broadcast_strides(b.batch, b.batch_strides, batch),
+             so = common::broadcast_strides(out.batch, out.batch_strides, batch);
   bool summed = false;
   for (int i = 0; i < batch.rank(); ++i) summed |= so[i] == 0 && batch[i] != 1;
   if (summed && !accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));

@@ -36,7 +36,7 @@ struct vertical {
       onto<T>(places<T>(static_cast<T*>(partial), n), elements<T>(static_cast<const T*>(values) + r * stride, n));
   }
   static void clear(std::uint64_t* total, std::int64_t n) {
-    std::fill_n(total, n, cpu::to_bits(Op::template identity<T>()));
+    std::fill_n(total, n, common::to_bits(Op::template identity<T>()));
   }
   static void flush(std::uint64_t* total, void* partial, std::int64_t n) {
     onto<wide>(places<wide>(reinterpret_cast<wide*>(total), n), as_wide<T>(elements<T>(static_cast<T*>(partial), n)));
@@ -47,7 +47,7 @@ struct vertical {
                elements<wide>(reinterpret_cast<const wide*>(other), n));
   }
   static void finish(void* values, const std::uint64_t* total, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(values)[i] = cpu::from_bits<T>(total[i]);
+    for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(values)[i] = common::from_bits<T>(total[i]);
   }
   static constexpr cpu::vertical_fold functions{&reset, &add, &clear, &flush, &join, &finish};
 };
@@ -93,19 +93,20 @@ class compiler {
   (std::make_integer_sequence<int, passes>{});
 
   static constexpr cpu::compiled make() {
-    static_assert(plan::slots <= cpu::max_slots,
+    static_assert(plan::slots <= common::max_slots,
                   "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
-    cpu::compiled c{.tape = view(t),
-                    .slots = plan::slots,
-                    .results = t.result_count(),
-                    .reductions = reductions,
-                    .passes = passes,
-                    .kept = plan::kept_count,
-                    .row_root = Program::row_root,
-                    .cost = cpu::work_of(view(t)),
-                    .stores = Program::stores.data(),
-                    .reduced = reduced.data(),
-                    .kept_types = kept_types.data()};
+    cpu::compiled c;
+    c.tape = view(t);
+    c.slots = plan::slots;
+    c.results = t.result_count();
+    c.reductions = reductions;
+    c.row_root = Program::row_root;
+    c.stores = Program::stores.data();
+    c.passes = passes;
+    c.kept = plan::kept_count;
+    c.cost = cpu::work_of(view(t));
+    c.reduced = reduced.data();
+    c.kept_types = kept_types.data();
     if constexpr (cpu::detail::count_draws(t) > 0) {
       c.draw_count = static_cast<int>(draws.size());
       c.draws = draws.data();

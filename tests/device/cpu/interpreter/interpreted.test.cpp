@@ -303,8 +303,7 @@ void check_tasks(const std::string& what, int rounds = 60) {
       const drawn_layout l = layout_over(domain, kept, Gradient && kept != static_cast<std::uint32_t>(all));
       out[0].push_back(memory(type, l.room, false));
       const bool adds = Gradient && draw(2) == 0, asked = c.results == 1 || draw(4) != 0;
-      views.push_back({asked && Program::tape.result(r) >= 0 ? out[0].back().data() : nullptr, l.strides, size_of(type),
-                       type, adds});
+      views.push_back({asked && Program::tape.result(r) >= 0 ? out[0].back().data() : nullptr, l.strides, type, adds});
     }
     out[1] = out[0];
     // As many as the longest of the expressions has.

@@ -38,7 +38,7 @@ struct example {
   example(const dims& domain, const dims& in_strides, const dims& out_strides, std::uint32_t reduced = 0) {
     program.slots = program.results = 1;
     in = {&memory, in_strides, 4};
-    out = {&memory, out_strides, 4, dtype::float32, false};
+    out = {&memory, out_strides, dtype::float32, false};
     job = {.program = &program, .domain = domain, .reduced_axes = reduced, .in = &in, .out = &out};
   }
   example(const example&) = delete;
@@ -102,7 +102,7 @@ TEST_CASE("collapse: axes of a row program in the order in which its largest ope
   int here = 0;
   // A row of 5 x 6 x 7 and a larger operand whose kept axis (4) is the fastest of [6, 5, 7, 4].
   std::vector<cpu::operand_view> in{{&here, {0, 42, 7, 1}, 4}, {&here, {1, 28, 140, 4}, 4}};
-  cpu::result_view out{&here, {1, 0, 0, 0}, 4};
+  cpu::result_view out{&here, {1, 0, 0, 0}};
   cpu::task job{.program = &program, .domain = {4, 5, 6, 7}, .reduced_axes = 14, .in = in.data(), .out = &out};
   cpu::order_by_largest(job);
   CHECK(job.domain == dims{4, 6, 5, 7});

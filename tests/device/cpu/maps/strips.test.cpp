@@ -36,7 +36,7 @@ struct copies {  // y = x over n elements of 4 bytes
   copies(const dims& domain, const dims& x_strides, bool add = false) {
     program.slots = program.results = 1;
     in = {{this, x_strides, 4}};
-    out = {this, contiguous_strides(domain), 4, dtype::float32, add};
+    out = {this, contiguous_strides(domain), dtype::float32, add};
     job = {.program = &program, .domain = domain, .in = in.data(), .out = &out};
   }
   bool past() const { return cpu::detail::exceeds_cache(job, 0); }

@@ -91,7 +91,7 @@ struct one_sum {  // the sum over a domain, added to one number or to one per co
   one_sum(const dims& domain, const dims& strides, std::size_t size) : total(size, 0.5f) {
     program.results = 1;
     program.stores = &stores;
-    out = {total.data(), strides, 4, dtype::float32, true};
+    out = {total.data(), strides, dtype::float32, true};
     job = {.program = &program, .domain = domain, .out = &out};
   }
 };

@@ -44,7 +44,7 @@ struct columns_of {  // the sum over axis 0 of m x n floats, as a task
     program.operands = [](const cpu::strip&) {};
     program.reduced = &facts;
     in = {this, {1, n}, 4};
-    out = {this, {1, 0}, 4};
+    out = {this, {1, 0}};
     job = {.program = &program, .domain = {n, m}, .reduced_axes = 2, .in = &in, .out = &out};
   }
   columns_of(const columns_of&) = delete;

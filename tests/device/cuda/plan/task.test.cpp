@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Axes are ordered and joined before a kernel is chosen.
+#include <kiln/device/common/bits.hpp>
 #include <kiln/device/cuda/plan/task.hpp>
 
 #include "tape/sheet.hpp"
 
 #include <doctest/doctest.h>
+
+#include <array>
 
 using namespace kiln;
 
@@ -36,6 +39,34 @@ TEST_CASE("task: a task has a leaf for every slot and a result for every value o
   CHECK(job.leaves[2].used);
   CHECK(job.leaves[2].type == dtype::float64);
   CHECK(job.results.size() == 2);
+}
+
+TEST_CASE("task: what a device is asked is taken as it is; a result that nobody wants lies nowhere") {
+  sheet s;
+  s.result(s.leaf(2, dtype::float64) * 2);
+  s.result(s.leaf(0));
+  const std::array<dtype, 2> stores{dtype::float32, dtype::float32};
+  const common::program_view program = common::view_of(view_of(s.p), stores.data(), true, op_rules_table);
+  CHECK(program.slots == 3);
+  CHECK(program.reductions == 0);
+  std::array<common::operand_view, 3> in{{{here, {4, 1}, 4}, {}, {here + 1, {0, 1}, 8}}};
+  std::array<common::result_view, 2> out{{{here + 2, {4, 1}, dtype::bfloat16, true}, {nullptr, {9, 9}}}};
+  const std::uint64_t number = common::to_bits(2.0);
+  cuda::task job = cuda::task_for(view_of(s.p), {7});  // what was there before goes
+  cuda::take(job, {&program, {3, 4}, 2, in.data(), out.data(), &number});
+  CHECK(job.domain == dims{3, 4});
+  CHECK(job.reduced_axes == 2);
+  CHECK(job.row_root);
+  CHECK(job.numbers == &number);
+  REQUIRE(job.leaves.size() == 3);
+  CHECK(job.leaves[0].data == here);
+  CHECK_FALSE(job.leaves[1].used);
+  CHECK(job.leaves[2].strides == dims{0, 1});
+  CHECK(job.leaves[2].type == dtype::float64);
+  REQUIRE(job.results.size() == 2);
+  CHECK(job.results[0].type == dtype::bfloat16);
+  CHECK(job.results[0].add);
+  CHECK(job.results[1].strides == dims{0, 0});
 }
 
 TEST_CASE("task: axes that all operands walk through in one stride become one") {

@@ -7,10 +7,19 @@
 #include <cstdint>
 
 #include <kiln/core/philox.hpp>
+#include <kiln/device/common/task.hpp>
 #include <kiln/device/cpu/kernel/strip.hpp>
-#include <kiln/tape/program.hpp>
 
 namespace kiln::cpu {
+
+using common::broadcast_strides;
+using common::max_slots;
+using common::operand_view;
+using common::result_view;
+using common::task;
+
+/// Cheap operations that are worth a thread of their own.
+inline constexpr std::int64_t work_per_thread = 131072;
 
 /// A slot whose elements are drawn: what, and which numbers hold the seed and the first block of the stream.
 struct draw_slot {
@@ -20,9 +29,6 @@ struct draw_slot {
   void (*fill)(const random_stream& stream, std::uint64_t position, std::int64_t stride, std::int64_t n,
                void* to) = nullptr;
 };
-
-/// More leaves than this in one kernel would not fit the registers anyway.
-inline constexpr int max_slots = 64;
 
 /// How a reduction is folded across rows, element by element: for reducing over an axis that is not the fastest.
 struct vertical_fold {
@@ -50,12 +56,11 @@ struct pass_kernel {
   void (*run)(const strip&) = nullptr;
 };
 
-struct compiled {
-  tape_view tape;
-  int slots = 0, results = 0, reductions = 0, passes = 0, kept = 0;
+/// A program with the kernels that the drivers run it by.
+struct compiled : common::program_view {
+  int passes = 0, kept = 0;
   std::int64_t pass_length = 4096;  ///< longest strip that a pass sums in the element type; strips are joined in double
-  bool row_root = false;
-  int cost = 1;  ///< rough work per element, in cheap operations
+  int cost = 1;                     ///< rough work per element, in cheap operations
   int draw_count = 0;
   const draw_slot* draws = nullptr;  ///< the slots whose elements are drawn, not read
   constexpr const draw_slot* draws_of(int slot) const {
@@ -63,7 +68,6 @@ struct compiled {
       if (draws[d].slot == slot) return &draws[d];
     return nullptr;
   }
-  const dtype* stores = nullptr;  ///< per result: the type it is stored as
   const reduction_facts* reduced = nullptr;
   const dtype* kept_types = nullptr;
   void (*map)(const strip&) = nullptr;
@@ -72,5 +76,10 @@ struct compiled {
   void (*operands)(const strip&) = nullptr;  ///< row_root with one pass only
   const void* plan = nullptr;                ///< what the interpreter's kernels follow
 };
+
+/// The program of a task as this device has it: tasks of others never come here.
+inline const compiled& program_of(const task& job) {
+  return static_cast<const compiled&>(*job.program);
+}
 
 }  // namespace kiln::cpu

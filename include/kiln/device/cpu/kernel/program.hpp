@@ -167,17 +167,18 @@ class compiler {
   static constexpr compiled make() {
     static_assert(plan::slots <= max_slots,
                   "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
-    compiled c{.tape = view(t),
-               .slots = plan::slots,
-               .results = t.result_count(),
-               .reductions = reductions,
-               .passes = passes,
-               .kept = plan::kept_count,
-               .row_root = Program::row_root,
-               .cost = work_of(view(t)),
-               .stores = Program::stores.data(),
-               .reduced = reduced.data(),
-               .kept_types = kept_types.data()};
+    compiled c;
+    c.tape = view(t);
+    c.slots = plan::slots;
+    c.results = t.result_count();
+    c.reductions = reductions;
+    c.row_root = Program::row_root;
+    c.stores = Program::stores.data();
+    c.passes = passes;
+    c.kept = plan::kept_count;
+    c.cost = work_of(view(t));
+    c.reduced = reduced.data();
+    c.kept_types = kept_types.data();
     if constexpr (detail::count_draws(t) > 0) {
       c.draw_count = static_cast<int>(draws.size());
       c.draws = draws.data();

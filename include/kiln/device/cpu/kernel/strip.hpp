@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// What kernels and those who call them agree on: a strip, and numbers as 64 bits.
+// What kernels and those who call them agree on: a strip.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <type_traits>
+
+#include <kiln/device/common/bits.hpp>
 
 namespace kiln::cpu {
+
+using common::from_bits;
+using common::to_bits;
 
 struct compiled;
 
@@ -26,21 +29,5 @@ struct strip {
   const compiled* program = nullptr;  ///< whose kernel it is: what the interpreter's kernels run by
   int pass = 0;                       ///< kind `pass`: which one
 };
-
-/// How one number is stored in 64 bits: floating types as double, the others as int64.
-template <class T>
-constexpr std::uint64_t to_bits(T value) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::bit_cast<std::uint64_t>(static_cast<double>(value));
-  else
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-}
-template <class T>
-constexpr T from_bits(std::uint64_t bits) {
-  if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(std::bit_cast<double>(bits));
-  else
-    return static_cast<T>(static_cast<std::int64_t>(bits));
-}
 
 }  // namespace kiln::cpu

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/cpu/kernel/compiled.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {

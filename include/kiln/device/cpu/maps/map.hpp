@@ -16,7 +16,7 @@ namespace detail {
 
 /// Everything in one piece: no strides to follow, no staging.
 inline bool is_flat(const task& job) {
-  if (job.domain.rank() > 1 || job.program->draw_count) return false;
+  if (job.domain.rank() > 1 || program_of(job).draw_count) return false;
   for (int k = 0; k < job.program->slots; ++k)
     if (job.in[k].data && job.in[k].strides[0] != 1 && job.in[k].strides[0] != 0) return false;
   for (int r = 0; r < job.program->results; ++r)
@@ -52,7 +52,7 @@ inline bool flatten(task& job) {
 }
 
 inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool past_cache) {
-  const compiled& program = *job.program;
+  const compiled& program = program_of(job);
   strip_pointers p;
   for (int k = 0; k < program.slots; ++k) {
     const operand_view& x = job.in[k];
@@ -61,7 +61,7 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
     p.step[static_cast<std::size_t>(k)] = stride;
   }
   for (int r = 0; r < program.results; ++r) {
-    p.out[static_cast<std::size_t>(r)] = job.out[r].data ? at(job.out[r].data, begin, job.out[r].size) : nullptr;
+    p.out[static_cast<std::size_t>(r)] = job.out[r].data ? at(job.out[r].data, begin, job.out[r].size()) : nullptr;
     p.add[static_cast<std::size_t>(r)] = job.out[r].add;
   }
   run_strip(job, p, end - begin, past_cache);
@@ -73,7 +73,7 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
 /// Runs a map program. Results broadcast over an axis of the domain (stride 0 there) receive the sum along it; they
 /// must be of a floating type.
 inline void run_map(task& job) {
-  const compiled& program = *job.program;
+  const compiled& program = program_of(job);
   const std::int64_t total = count(job.domain);
   result_sums sums(job);
   if (total == 0) return sums.deliver();
@@ -88,7 +88,7 @@ inline void run_map(task& job) {
     if (total <= grain) return detail::run_flat(job, 0, total, false);
     const bool past_cache = program.results == 1 && detail::exceeds_cache(job, 0);
     const std::int64_t head =
-        past_cache ? std::min(detail::elements_to_line(job.out[0].data, job.out[0].size), total) : 0;
+        past_cache ? std::min(detail::elements_to_line(job.out[0].data, job.out[0].size()), total) : 0;
     if (head > 0) detail::run_flat(job, 0, head, false);
     return parallel_for(total - head, grain, [&](std::int64_t begin, std::int64_t end) {
       detail::run_flat(job, head + begin, head + end, past_cache);

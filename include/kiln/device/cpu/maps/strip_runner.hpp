@@ -44,9 +44,9 @@ inline strip_plan plan_strips(const task& job, bool sums) {
     return plan;
   }
   plan.length = strip_length;
-  plan.direct = !sums && job.program->draw_count == 0;
+  plan.direct = !sums && program_of(job).draw_count == 0;
   for (int k = 0; k < job.program->slots; ++k) {
-    if (!job.in[k].data || job.program->draws_of(k)) continue;
+    if (!job.in[k].data || program_of(job).draws_of(k)) continue;
     const dims& s = job.in[k].strides;
     if (s.back() == 1 || s.back() == 0) continue;
     plan.direct = false;
@@ -145,7 +145,7 @@ class strip_runner {
         if (!y.data)
           p_.out[i] = nullptr;
         else
-          p_.out[i] = near ? at(p_.out[i], y.strides[axis], y.size) : at(y.data, where_.offset(y.strides), y.size);
+          p_.out[i] = near ? at(p_.out[i], y.strides[axis], y.size()) : at(y.data, where_.offset(y.strides), y.size());
       }
       call(0, plan_.inner);
       near = where_.advance();
@@ -155,7 +155,7 @@ class strip_runner {
   // The kernel, on the strip that begins at `begin` of the odometer's row.
   void call(std::int64_t begin, std::int64_t n) {
     if (!pass_) return run_strip(job_, p_, n, past_cache_);
-    const compiled& program = *job_.program;
+    const compiled& program = program_of(job_);
     std::array<void*, max_slots> kept;
     const std::int64_t position = program.kept ? where_.index() * plan_.inner + begin : 0;
     for (int k = 0; k < program.kept; ++k)
@@ -184,7 +184,7 @@ class strip_runner {
     const std::size_t i = static_cast<std::size_t>(k);
     p_.in[i] = p;
     p_.step[i] = stride;
-    if (const draw_slot* draws = job_.program->draws_of(k)) {
+    if (const draw_slot* draws = program_of(job_).draws_of(k)) {
       stage_draws(*draws, job_.scalars, buffer(k), p, stride, n);
     } else if (stride != 0 && stride != 1) {
       gather(buffer(k), p, stride, n, job_.in[k].size);
@@ -203,7 +203,7 @@ class strip_runner {
       p_.out[i] = nullptr, p_.add[i] = false;
       if (!y.data) continue;
       const bool direct = !summed(r) && !flat && y.strides.back() == 1 && y.type == job_.program->stores[r];
-      p_.out[i] = direct ? at(y.data, where_.offset(y.strides) + begin, y.size) : result_buffer(r);
+      p_.out[i] = direct ? at(y.data, where_.offset(y.strides) + begin, y.size()) : result_buffer(r);
       p_.add[i] = direct && y.add;
     }
     call(begin, n);
@@ -230,7 +230,7 @@ class strip_runner {
 
   void put(int r, std::int64_t offset, std::int64_t stride, const char* values, std::int64_t n) {
     const result_view& y = job_.out[r];
-    put_strip(at(y.data, offset, y.size), y.type, stride, values, job_.program->stores[r], n, y.add);
+    put_strip(at(y.data, offset, y.size()), y.type, stride, values, job_.program->stores[r], n, y.add);
   }
 
   // A strip of the flat index: several short rows, the first and last perhaps in part.
@@ -253,7 +253,7 @@ class strip_runner {
       const operand_view& x = job_.in[k];
       if (!x.data) continue;
       const std::size_t i = static_cast<std::size_t>(k);
-      const draw_slot* const draws = job_.program->draws_of(k);
+      const draw_slot* const draws = program_of(job_).draws_of(k);
       bool constant = true;
       for (std::int64_t s : x.strides) constant &= s == 0;
       if (!draws && (constant || is_contiguous(job_.domain, x.strides))) {

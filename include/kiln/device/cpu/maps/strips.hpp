@@ -96,7 +96,7 @@ inline strip make_strip(const task& job, const strip_pointers& p, std::int64_t n
           .add = p.add.data(),
           .scalars = job.scalars,
           .count = n,
-          .program = job.program};
+          .program = &program_of(job)};
 }
 
 /// How many elements come before the first whole line at p.
@@ -107,15 +107,15 @@ inline std::int64_t elements_to_line(const void* p, std::size_t size) {
 
 /// Calls the kernel for a strip; past the cache, first for what comes before a whole line of the result.
 inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool past_cache) {
-  const compiled& program = *job.program;
+  const compiled& program = program_of(job);
   strip s = make_strip(job, p, n);
   if (!past_cache) return program.map(s);
-  const std::int64_t head = std::min(n, elements_to_line(p.out[0], job.out[0].size));
+  const std::int64_t head = std::min(n, elements_to_line(p.out[0], job.out[0].size()));
   auto move = [&](std::int64_t elements) {
     for (int k = 0; k < program.slots; ++k)
       if (p.step[static_cast<std::size_t>(k)] && job.in[k].data)
         p.in[static_cast<std::size_t>(k)] = at(p.in[static_cast<std::size_t>(k)], elements, job.in[k].size);
-    p.out[0] = at(p.out[0], elements, job.out[0].size);
+    p.out[0] = at(p.out[0], elements, job.out[0].size());
   };
   s.count = head;
   if (head > 0) program.map(s);
@@ -130,10 +130,10 @@ inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool p
 /// more when it is read.
 inline bool exceeds_cache(const task& job, int r) {
   const result_view& y = job.out[r];
-  const std::int64_t total = count(job.domain), bytes = total * static_cast<std::int64_t>(y.size);
+  const std::int64_t total = count(job.domain), bytes = total * static_cast<std::int64_t>(y.size());
   if (y.add || bytes < stream_bytes) return false;
   // Memory of others may begin anywhere; then no element begins a line.
-  if (reinterpret_cast<std::uintptr_t>(y.data) % y.size != 0) return false;
+  if (reinterpret_cast<std::uintptr_t>(y.data) % y.size() != 0) return false;
   std::int64_t touched = bytes;
   for (int k = 0; k < job.program->slots; ++k) {
     if (!job.in[k].data) continue;

@@ -121,7 +121,8 @@ class result_sums {
   /// and one for every 512 operations. A result of which every part has a piece to itself takes none.
   void cut(const part_grid& grid) {
     grid_ = grid;
-    const std::int64_t work = grid.outer() * grid.inner() * job_.program->cost, wanted = work / (work_per_thread / 2);
+    const std::int64_t work = grid.outer() * grid.inner() * program_of(job_).cost,
+                       wanted = work / (work_per_thread / 2);
     std::int64_t allowed = work / 512;
     for (int i = 0; i < count_; ++i) allowed += wide(i).size;
     if (wanted > 1) cut_ = cut_into_parts(grid, wanted, allowed, [&](const part_cut& with) { return measure(with); });

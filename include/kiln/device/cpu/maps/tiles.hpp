@@ -50,7 +50,7 @@ class tile_runner : strip_runner {
   }
   bool turns(int k, int axis) const {
     const operand_view& x = job_.in[k];
-    return x.data && !job_.program->draws_of(k) && x.strides[axis] == 1 && x.strides.back() != 1 &&
+    return x.data && !program_of(job_).draws_of(k) && x.strides[axis] == 1 && x.strides.back() != 1 &&
            x.strides.back() != 0;
   }
   // The tile whose first row the odometer shows.

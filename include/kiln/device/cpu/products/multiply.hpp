@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/cpu/kernel/compiled.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/products/gemm.hpp>
 #include <kiln/expr/matrix_stack.hpp>

@@ -17,7 +17,7 @@ namespace detail {
 
 /// Rows without elements: every reduction is its identity, if it has one.
 inline void reduce_nothing(task& job, std::int64_t rows) {
-  const compiled& program = *job.program;
+  const compiled& program = program_of(job);
   for (int r = 0; r < program.reductions; ++r)
     if (!program.reduced[r].has_identity)
       throw value_error(message(program.reduced[r].name, ": no elements along the reduced axes of a tensor of shape ",
@@ -42,12 +42,12 @@ inline bool in_strips(const task& job, std::int64_t length) {
   const int outer = job.domain.rank() - row_axes(job);
   bool lies = row_axes(job) == 1, turned = false;
   for (int k = 0; k < job.program->slots; ++k) {
-    if (!job.in[k].data || job.program->draws_of(k)) continue;
+    if (!job.in[k].data || program_of(job).draws_of(k)) continue;
     const dims& s = job.in[k].strides;
     lies &= s.back() == 1 || s.back() == 0;
     turned |= row_runner::turns(job, k, outer);
   }
-  if (lies) return length * job.program->cost >= 2 * work_per_thread;
+  if (lies) return length * program_of(job).cost >= 2 * work_per_thread;
   return length > (turned ? longest_turned : long_pieces);
 }
 
@@ -55,7 +55,7 @@ inline bool in_strips(const task& job, std::int64_t length) {
 
 /// Runs a row program. Throws value_error if a reduction without an identity (max, min) has nothing to reduce.
 inline void run_rows(task& job) {
-  const compiled& program = *job.program;
+  const compiled& program = program_of(job);
   const std::int64_t total = count(job.domain);
   result_sums sums(job);
   if (total == 0) {

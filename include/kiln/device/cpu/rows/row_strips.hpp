@@ -19,7 +19,7 @@ class row_strips {
  public:
   explicit row_strips(const task& job)
       : job_(job),
-        program_(*job.program),
+        program_(program_of(job)),
         outer_(job.domain.rank() - row_axes(job)),
         where_(job.domain, outer_),
         views_(static_cast<std::size_t>(program_.slots) * sizeof(operand_view) +
@@ -34,7 +34,7 @@ class row_strips {
     row_.out = reinterpret_cast<result_view*>(room);
     for (int r = 0; r < program_.results; ++r, room += sizeof(result_view)) {
       const result_view& y = job.out[r];
-      new (room) result_view{program_.row_root ? nullptr : y.data, row_part(y.strides), y.size, y.type, y.add};
+      new (room) result_view{program_.row_root ? nullptr : y.data, row_part(y.strides), y.type, y.add};
     }
     plan_ = plan_strips(row_, false);
     plan_.past_cache = false;
@@ -83,7 +83,7 @@ class row_strips {
   void place_results(bool last) {
     for (int r = 0; r < program_.results; ++r) {
       const result_view& y = job_.out[r];
-      row_.out[r].data = last && y.data ? at(y.data, where_.offset(y.strides), y.size) : nullptr;
+      row_.out[r].data = last && y.data ? at(y.data, where_.offset(y.strides), y.size()) : nullptr;
     }
   }
   void share(int pass, std::int64_t i, const std::uint64_t* done) {
@@ -127,7 +127,7 @@ inline void run_row_strips(const task& job, std::int64_t rows) {
     for (std::int64_t row = begin; row < end; ++row) runner.row(row);
   };
   if (rows >= 4 * num_threads())
-    parallel_for(rows, std::max<std::int64_t>(work_per_thread / (count(job.domain) / rows * job.program->cost), 1),
+    parallel_for(rows, std::max<std::int64_t>(work_per_thread / (count(job.domain) / rows * program_of(job).cost), 1),
                  some);
   else
     some(0, rows);

@@ -34,7 +34,7 @@ class row_runner {
   row_runner(task& job, part_sums* sums, std::int64_t length)
       : job_(job),
         sums_(sums),
-        program_(*job.program),
+        program_(program_of(job)),
         length_(length),
         outer_(job.domain.rank() - row_axes(job)),
         past_cache_(!program_.row_root && program_.results == 1 && length <= 16384 && exceeds_cache(job, 0)),
@@ -66,7 +66,7 @@ class row_runner {
   /// time.
   static bool turns(const task& job, int k, int outer) {
     const dims& strides = job.in[k].strides;
-    return !job.program->draws_of(k) && job.domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 &&
+    return !program_of(job).draws_of(k) && job.domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 &&
            strides.back() != 0 && strides[outer - 1] == 1;
   }
 
@@ -112,8 +112,8 @@ class row_runner {
         const result_view& y = job_.out[r];
         const std::size_t i = static_cast<std::size_t>(r);
         direct_[i] = static_cast<bool>(y.data);
-        p_.out[i] = y.data ? at(y.data, begin * row_stride(y.strides), y.size) : nullptr;
-        out_bytes[i] = y.data ? row_stride(y.strides) * static_cast<std::int64_t>(y.size) : 0;
+        p_.out[i] = y.data ? at(y.data, begin * row_stride(y.strides), y.size()) : nullptr;
+        out_bytes[i] = y.data ? row_stride(y.strides) * static_cast<std::int64_t>(y.size()) : 0;
         p_.add[i] = y.add;
       }
     if (past_cache_) return rows_past_cache(begin, end, in_bytes, out_bytes);
@@ -142,7 +142,7 @@ class row_runner {
     p_.out[0] = result(0);
     for (std::int64_t row = begin; row < end; ++row) {
       passes();
-      stream(to, result(0), static_cast<std::size_t>(length_) * job_.out[0].size);
+      stream(to, result(0), static_cast<std::size_t>(length_) * job_.out[0].size());
       next_row(in_bytes);
       to += out_bytes[0];
     }
@@ -199,7 +199,7 @@ class row_runner {
         direct_[static_cast<std::size_t>(r)] =
             !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
         p_.out[static_cast<std::size_t>(r)] =
-            direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size) : result(r);
+            direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size()) : result(r);
         p_.add[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] && y.add;
       }
     passes();
@@ -297,7 +297,7 @@ class row_runner {
       if (summed(r))
         sums_->add(r, values, offset, y.strides.back(), n);
       else
-        put_strip(at(y.data, offset, y.size), y.type, y.strides.back(), values, program_.stores[r], n, y.add);
+        put_strip(at(y.data, offset, y.size()), y.type, y.strides.back(), values, program_.stores[r], n, y.add);
     });
   }
 
@@ -335,26 +335,26 @@ class row_runner {
     for (std::int64_t i = 0; i < n; i += most) {
       const std::int64_t length = std::min(most, n - i);
       const bool direct = outer == 1 && y.strides[0] == 1;
-      void* out = direct ? at(y.data, first + i, y.size) : buffer.data();
+      void* out = direct ? at(y.data, first + i, y.size()) : buffer.data();
       const bool add = false;
       strip s{.out = &out,
               .add = &add,
               .scalars = job.scalars,
               .finished = from.data(),
               .count = length,
-              .program = job.program};
-      job.program->rows(s);
+              .program = &program_of(job)};
+      program_of(job).rows(s);
       if (!direct) {
         where.go_to(first + i);
         for (std::int64_t r = 0; r < length; ++r) {
-          std::memcpy(at(y.data, where.offset(y.strides), y.size),
-                      buffer.data() + r * static_cast<std::int64_t>(y.size), y.size);
+          std::memcpy(at(y.data, where.offset(y.strides), y.size()),
+                      buffer.data() + r * static_cast<std::int64_t>(y.size()), y.size());
           where.advance();
         }
       }
       for (int k = 0; k < job.program->reductions; ++k)
         from[static_cast<std::size_t>(k)] =
-            at(from[static_cast<std::size_t>(k)], length, size_of(job.program->reduced[k].type));
+            at(from[static_cast<std::size_t>(k)], length, size_of(program_of(job).reduced[k].type));
     }
   }
 

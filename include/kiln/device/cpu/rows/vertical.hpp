@@ -26,7 +26,7 @@ class vertical_runner {
     cut c{.length = 1, .columns = job.domain[outer - 1], .chunk = 0, .chunks = 0, .units = 1, .parts = 1};
     for (int i = outer; i < job.domain.rank(); ++i) c.length *= job.domain[i];
     const std::int64_t total = count(job.domain), above = total / c.length / c.columns;
-    const std::int64_t wanted = std::min(total * job.program->cost / work_per_thread, most_parts) / above;
+    const std::int64_t wanted = std::min(total * program_of(job).cost / work_per_thread, most_parts) / above;
     // Long columns first: parts of 512 rows, which are read whole, hide what it costs to join them. Then narrow chunks.
     c.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(c.length / (8 * run), 1));
     const std::int64_t widest = std::clamp<std::int64_t>(c.columns * c.parts / std::clamp<std::int64_t>(wanted, 1, 8),
@@ -40,7 +40,7 @@ class vertical_runner {
 
   vertical_runner(const task& job, const cut& by)
       : job_(job),
-        program_(*job.program),
+        program_(program_of(job)),
         by_(by),
         outer_(job.domain.rank() - row_axes(job)),
         where_(job.domain, outer_ - 1),
@@ -50,7 +50,7 @@ class vertical_runner {
 
   static bool suits(const task& job) {
     const int outer = job.domain.rank() - row_axes(job);
-    if (!job.program->row_root || !job.program->operands || job.program->draw_count > 0 || outer < 1 ||
+    if (!job.program->row_root || !program_of(job).operands || program_of(job).draw_count > 0 || outer < 1 ||
         job.domain[outer - 1] < 8)
       return false;
     bool fast_axis_kept = false;
@@ -169,7 +169,7 @@ class vertical_runner {
 /// Runs a task that suits it.
 inline void run_vertical(const task& job) {
   const vertical_runner::cut by = vertical_runner::cut_of(job);
-  const std::int64_t work = by.chunk * (by.length / by.parts) * job.program->cost;
+  const std::int64_t work = by.chunk * (by.length / by.parts) * program_of(job).cost;
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / std::max<std::int64_t>(work, 1), 1);
   if (by.parts == 1)
     return parallel_for(by.units, grain, [&](std::int64_t begin, std::int64_t end) {

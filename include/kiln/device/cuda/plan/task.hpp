@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the CUDA executor is asked to do: a tape, the domain it runs over, and where its leaves and results lie. Strides
-// count elements along the axes of the domain; 0 where an operand is broadcast, or a result is a sum over an axis.
+// A task as planning takes it apart (device/common/task.hpp says what devices are asked for): with places of its own
+// for what it reads and writes, and what the tape says of each.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/version.hpp>
+#include <kiln/device/common/task.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tape/program.hpp>
 
@@ -26,12 +27,7 @@ struct leaf_view {
   bool is_memory() const { return kind == leaf_kind::element || kind == leaf_kind::row; }
 };
 
-struct result_view {
-  void* data = nullptr;  ///< null: nobody asked for this result
-  dims strides = {};
-  dtype type = dtype::float32;
-  bool add = false;  ///< add to what is there instead of replacing it
-};
+using common::result_view;
 
 struct task {
   tape_view tape = {};
@@ -47,6 +43,8 @@ struct task {
 
 /// A task over `domain` with one entry for every leaf slot and result of the tape; types are those of the tape.
 task task_for(const tape_view& tape, const dims& domain);
+/// Makes `to` what a device is asked to do. Its memory serves again, so that a thread that keeps one allocates nothing.
+void take(task& to, const common::task& asked);
 
 namespace detail {
 

@@ -20,9 +20,24 @@ KILN_INLINE task task_for(const tape_view& tape, const dims& domain) {
   return job;
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
+KILN_INLINE void take(task& to, const common::task& asked) {
+  const common::program_view& program = *asked.program;
+  to.tape = program.tape;
+  to.domain = asked.domain;
+  to.reduced_axes = asked.reduced_axes;
+  to.row_root = program.row_root;
+  to.numbers = asked.scalars;
+  to.leaves.assign(static_cast<std::size_t>(program.slots), {.used = false});
+  for (int i = 0; i < program.tape.size; ++i) {
+    const instruction& now = program.tape[i];
+    if (now.code != opcode::leaf) continue;
+    const std::size_t slot = static_cast<std::size_t>(now.slot);
+    to.leaves[slot] = {asked.in[slot].data, asked.in[slot].strides, now.type, true, kind_of(now)};
+  }
+  to.results.assign(asked.out, asked.out + program.results);
+  for (result_view& y : to.results)
+    if (y.data == nullptr) y.strides = dims::filled(asked.domain.rank(), 0);
+}
 
 namespace detail {
 

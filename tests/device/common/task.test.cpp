@@ -2,10 +2,10 @@
 // Strides of operands that are broadcast over a domain.
 #include <doctest/doctest.h>
 
-#include <kiln/device/cpu/kernel/task.hpp>
+#include <kiln/device/common/task.hpp>
 
 using namespace kiln;
-using cpu::broadcast_strides;
+using common::broadcast_strides;
 
 TEST_CASE("task: broadcast axes have stride 0, the others keep theirs, aligned at the right") {
   CHECK(broadcast_strides({3, 4}, {4, 1}, {3, 4}) == dims{4, 1});
