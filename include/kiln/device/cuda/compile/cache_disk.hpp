@@ -33,8 +33,6 @@ struct cache_settings {
 
 namespace detail {
 
-std::string variable(const char* name);
-
 /// "300", "64K", "512M", "2G" as bytes. Throws value_error for anything else, and for more than 64 bits hold.
 std::uint64_t bytes_of(const std::string& text);
 

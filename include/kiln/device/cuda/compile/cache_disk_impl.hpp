@@ -18,17 +18,12 @@
 #include <system_error>
 #include <vector>
 
-#include <kiln/core/environment.hpp>
 #include <kiln/device/cuda/compile/cache_disk.hpp>
+#include <kiln/device/cuda/driver/library.hpp>
 
 namespace kiln::cuda {
 
 namespace detail {
-
-KILN_INLINE std::string variable(const char* name) {
-  const char* const value = kiln::detail::environment(name);
-  return value ? value : "";
-}
 
 KILN_INLINE std::uint64_t bytes_of(const std::string& text) {
   std::size_t at = 0;
@@ -204,15 +199,15 @@ KILN_INLINE void write_dump(const std::filesystem::path& folder, const std::stri
 
 KILN_INLINE cache_settings settings_from_environment() {
   cache_settings s;
-  s.dump = detail::variable("KILN_DUMP");
-  if (const std::string size = detail::variable("KILN_CACHE_SIZE"); !size.empty())
+  s.dump = detail::environment("KILN_DUMP");
+  if (const std::string size = detail::environment("KILN_CACHE_SIZE"); !size.empty())
     s.most_bytes = detail::bytes_of(size);
-  if (detail::variable("KILN_CACHE") == "0") return s;
+  if (detail::environment("KILN_CACHE") == "0") return s;
   const auto absolute = [](const char* name) {  // a relative one means something else in every folder
-    std::filesystem::path path = detail::variable(name);
+    std::filesystem::path path = detail::environment(name);
     return path.is_absolute() ? path : std::filesystem::path();
   };
-  if (const std::string folder = detail::variable("KILN_CACHE_DIR"); !folder.empty()) {
+  if (const std::string folder = detail::environment("KILN_CACHE_DIR"); !folder.empty()) {
     std::error_code failed;
     s.folder = std::filesystem::absolute(folder, failed);  // what it means where the program began
     if (failed) s.folder.clear();
