@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Poolings on the device Cuda, by cuDNN, over contiguous memory, as far as cuDNN has them.
+// Average pooling on the device Cuda, by cuDNN, over contiguous memory, as far as cuDNN has it. Max pooling is our own
+// (run/pool.hpp): the first among equals gets the gradient there, as on the processor.
 #pragma once
 
 #include <kiln/core/version.hpp>
@@ -7,9 +8,8 @@
 
 namespace kiln::cuda {
 
-/// Whether cuDNN has this pooling: no dilation, and no windows beyond the padding, as ceil_mode makes them.
-bool can_pool(const pooling_sizes& s);
-/// The same of an average: none with a divisor of one's own.
+/// Whether cuDNN has this pooling: no dilation, no windows beyond the padding, as ceil_mode makes them, and no divisor
+/// of one's own.
 bool can_pool(const pooling_sizes& s, const average_divisor& divisor);
 
 namespace detail {
@@ -32,23 +32,13 @@ struct pooling_plan {
   }
 };
 
-void check_pooling(const pooling_sizes& s, bool possible);
-
-void pool(const pooling_sizes& s, dtype type, cudnn_pooling_mode mode, const void* x, void* y, const stream& where);
-void pool_backward(const pooling_sizes& s, dtype type, cudnn_pooling_mode mode, const void* x, const void* y,
-                   const void* dy, void* dx, bool add, const stream& where);
+void check_pooling(const pooling_sizes& s, const average_divisor& divisor);
 cudnn_pooling_mode mode_of(const average_divisor& divisor);
 
 }  // namespace detail
 
-/// Queues y = the largest element under each window; nan if there is one. x (planes, image), y (planes, places), both
-/// contiguous. Throws value_error unless can_pool(), shape_error for 2^31 elements or more, dtype_error, device_error.
-void max_pool(const pooling_sizes& s, dtype type, const void* x, void* y, const stream& where);
-/// Queues the gradient by x, given that by y, to be written to dx or added to it. Which of several largest elements
-/// gets it is cuDNN's choice, the same each time.
-void max_pool_backward(const pooling_sizes& s, dtype type, const void* x, const void* y, const void* dy, void* dx,
-                       bool add, const stream& where);
-/// Queues y = the average of the elements under each window. As max_pool().
+/// Queues y = the average of the elements under each window. x (planes, image), y (planes, places), both contiguous.
+/// Throws value_error unless can_pool(), shape_error for 2^31 elements or more, dtype_error, device_error.
 void average_pool(const pooling_sizes& s, const average_divisor& divisor, dtype type, const void* x, void* y,
                   const stream& where);
 /// Queues the gradient by x, given that by y. cuDNN's interface wants x and y too, which an average does not read: dx
