@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// cuBLAS, cuBLASLt and cuDNN: where they are found. Their functions are declared by the headers that call them.
+// cuBLASLt and cuDNN: where they are found. Their functions are declared by the headers that call them.
 #pragma once
 
 #include <array>
@@ -14,8 +14,6 @@ namespace kiln::cuda {
 
 namespace detail {
 
-inline constexpr std::array cublas_files_13{"libcublas.so.13", "libcublas.so.12"};
-inline constexpr std::array cublas_files_12{"libcublas.so.12"};
 inline constexpr std::array cublaslt_files_13{"libcublasLt.so.13", "libcublasLt.so.12"};
 inline constexpr std::array cublaslt_files_12{"libcublasLt.so.12"};
 inline constexpr std::array cudnn_files{"libcudnn.so.9"};
@@ -52,19 +50,11 @@ int driver_version_or_zero();
 
 }  // namespace detail
 
-/// What to look for as cuBLAS beside a driver of this version (0 without one).
-library_description cublas_library(int driver_version);
 /// What to look for as cuBLASLt beside a driver of this version (0 without one).
 library_description cublaslt_library(int driver_version);
 /// What to look for as cuDNN.
 library_description cudnn_library();
 
-/// cuBLAS, opened at the first call. Throws device_error if there is none.
-inline const library& cublas() {
-  static const detail::opened_library& opened =
-      *new detail::opened_library(cublas_library(detail::driver_version_or_zero()));
-  return opened.get();
-}
 /// cuBLASLt, opened at the first call. Throws device_error if there is none.
 inline const library& cublaslt() {
   static const detail::opened_library& opened =

@@ -23,13 +23,6 @@ KILN_INLINE int driver_version_or_zero() {
 
 namespace kiln::cuda {
 
-KILN_INLINE library_description cublas_library(int driver_version) {
-  using span = std::span<const char* const>;
-  return {"cuBLAS", "KILN_LIBCUBLAS",
-          detail::newest_allowed(driver_version) ? span(detail::cublas_files_13) : span(detail::cublas_files_12),
-          detail::cublas_wheels, detail::install_cublas};
-}
-
 KILN_INLINE library_description cublaslt_library(int driver_version) {
   using span = std::span<const char* const>;
   return {"cuBLASLt", "KILN_LIBCUBLASLT",
