@@ -39,7 +39,6 @@ struct device_properties {
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;
   int shared_bytes_per_block = 0;  ///< most dynamic shared memory of a block, with the opt-in
-  std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
 };
 

@@ -56,7 +56,6 @@ KILN_INLINE device_properties read_properties(int index) {
   result.multiprocessors = attribute(api, device_attribute::multiprocessor_count, result.number);
   result.threads_per_multiprocessor = attribute(api, device_attribute::max_threads_per_multiprocessor, result.number);
   result.shared_bytes_per_block = attribute(api, device_attribute::max_shared_memory_per_block_optin, result.number);
-  result.l2_bytes = static_cast<std::size_t>(attribute(api, device_attribute::l2_cache_size, result.number));
   check(api.device_total_memory(&result.memory_bytes, result.number), "cuDeviceTotalMem");
   return result;
 }
