@@ -4,11 +4,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
@@ -30,28 +28,6 @@ inline void scatter_words(void* to, std::int64_t stride, const void* from, std::
   for (std::int64_t i = 0; i < n; ++i) out[i * stride] = in[i];
 }
 
-// Of two rows, which stand D apart in a square, what goes into the first and the second when every square of 2 D in
-// it is to have its quarters off the diagonal exchanged.
-template <int D, class V, int... E>
-[[gnu::always_inline]] inline V exchanged_first(V a, V b, std::integer_sequence<int, E...>) {
-  return __builtin_shufflevector(a, b, ((E & D) ? static_cast<int>(sizeof...(E)) + E - D : E)...);
-}
-template <int D, class V, int... E>
-[[gnu::always_inline]] inline V exchanged_second(V a, V b, std::integer_sequence<int, E...>) {
-  return __builtin_shufflevector(a, b, ((E & D) ? static_cast<int>(sizeof...(E)) + E : E + D)...);
-}
-template <int D, class V, std::size_t N>
-[[gnu::always_inline]] inline void transpose_registers(std::array<V, N>& rows) {
-  constexpr auto all = std::make_integer_sequence<int, static_cast<int>(N)>{};
-  unroll<static_cast<int>(N) / 2>([&](int k) __attribute__((always_inline)) {
-    const std::size_t first = static_cast<std::size_t>(k / D * 2 * D + k % D), second = first + D;
-    const V a = rows[first], b = rows[second];
-    rows[first] = exchanged_first<D>(a, b, all);
-    rows[second] = exchanged_second<D>(a, b, all);
-  });
-  if constexpr (D > 1) transpose_registers<D / 2>(rows);
-}
-
 template <class Word>
 inline void transpose_words(void* to, std::int64_t to_stride, const void* from, std::int64_t from_stride,
                             std::int64_t rows, std::int64_t columns) {
@@ -66,12 +42,10 @@ inline void transpose_words(void* to, std::int64_t to_stride, const void* from, 
       if constexpr (by_registers)
         if (c1 - c0 == side && r1 - r0 == side) {
           using V = native_t<Word, static_cast<int>(side)>;
-          std::array<V, static_cast<std::size_t>(side)> square;
-          for (std::int64_t c = 0; c < side; ++c)
-            std::memcpy(&square[static_cast<std::size_t>(c)], in + (c0 + c) * from_stride + r0, sizeof(V));
-          transpose_registers<static_cast<int>(side) / 2>(square);
-          for (std::int64_t r = 0; r < side; ++r)
-            std::memcpy(out + (r0 + r) * to_stride + c0, &square[static_cast<std::size_t>(r)], sizeof(V));
+          V square[static_cast<std::size_t>(side)];
+          for (std::int64_t c = 0; c < side; ++c) std::memcpy(&square[c], in + (c0 + c) * from_stride + r0, sizeof(V));
+          transpose_registers(square);
+          for (std::int64_t r = 0; r < side; ++r) std::memcpy(out + (r0 + r) * to_stride + c0, &square[r], sizeof(V));
           continue;
         }
       for (std::int64_t c = c0; c < c1; ++c)

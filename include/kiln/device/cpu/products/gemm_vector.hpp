@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/transpose.hpp>
 #include <kiln/device/cpu/simd/unroll.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
@@ -60,23 +60,6 @@ template <class V, class S>
   }
 }
 
-// Swaps the off-diagonal blocks of size D of two rows of a matrix of vectors; all D together transpose it.
-template <int D, class V, int... E>
-[[gnu::always_inline]] inline void swap_blocks(V& upper, V& lower, std::integer_sequence<int, E...>) {
-  constexpr int lanes = sizeof...(E);
-  const V first = __builtin_shufflevector(upper, lower, ((E & D) != 0 ? lanes + E - D : E)...);
-  lower = __builtin_shufflevector(upper, lower, ((E & D) != 0 ? lanes + E : E + D)...);
-  upper = first;
-}
-template <int D, class V, std::size_t Lanes>
-[[gnu::always_inline]] inline void transpose_blocks(V (&rows)[Lanes]) {
-  constexpr int lanes = static_cast<int>(Lanes);
-  unroll<lanes>([&](int i) __attribute__((always_inline)) {
-    if ((i & D) == 0) swap_blocks<D>(rows[i], rows[i + D], std::make_integer_sequence<int, lanes>{});
-  });
-  if constexpr (2 * D < lanes) transpose_blocks<2 * D>(rows);
-}
-
 // to[j * to_stride + i] = from[i * from_stride + j] for a square of vectors; rows from `valid` on are zero.
 template <class T, class S>
 [[gnu::noinline]] void transpose_square(const S* from, std::int64_t from_stride, int valid, T* to,
@@ -87,7 +70,7 @@ template <class T, class S>
   unroll<lanes>([&](int i) __attribute__((always_inline)) {
     rows[i] = i < valid ? load_vector<V>(from + i * from_stride) : V{};
   });
-  transpose_blocks<1>(rows);
+  transpose_registers(rows);
   unroll<lanes>([&](int i) __attribute__((always_inline)) { store_vector(to + i * to_stride, rows[i]); });
 }
 

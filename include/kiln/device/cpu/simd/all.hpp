@@ -25,5 +25,6 @@
 #include <kiln/device/cpu/simd/rounding.hpp>
 #include <kiln/device/cpu/simd/shift.hpp>
 #include <kiln/device/cpu/simd/stream.hpp>
+#include <kiln/device/cpu/simd/transpose.hpp>
 #include <kiln/device/cpu/simd/trigonometric.hpp>
 #include <kiln/device/cpu/simd/unroll.hpp>
