@@ -3,15 +3,12 @@
 // replays is to draw the next numbers and not the same ones again. Kernels that draw read it from device memory.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <vector>
 
 #include <kiln/core/version.hpp>
-#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/memory/memory.hpp>
 #include <kiln/device/cuda/memory/memory_copy.hpp>
+#include <kiln/device/cuda/run/device_words.hpp>
 
 namespace kiln::cuda {
 
@@ -24,11 +21,6 @@ struct recorded_draws {
 };
 inline thread_local recorded_draws recording_draws;
 
-struct no_offsets {
-  device_lock mutex;
-  std::vector<std::atomic<std::uint64_t*>> word;
-  no_offsets() : word(static_cast<std::size_t>(cuda_device_count())) {}
-};
 /// A zero in the memory of a device.
 std::uint64_t* no_offset(Cuda device);
 

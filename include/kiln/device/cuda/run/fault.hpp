@@ -3,32 +3,14 @@
 // that the host looks at when it waits for the device anyway.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <vector>
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
-#include <kiln/device/cuda/driver/forks.hpp>
 #include <kiln/device/cuda/memory/memory_pinned.hpp>
+#include <kiln/device/cuda/run/device_words.hpp>
 
 namespace kiln::cuda {
-
-namespace detail {
-
-struct fault_words {
-  device_lock mutex;
-  // Pinned, so that kernels reach it at the address that the host uses.
-  std::vector<std::atomic<std::uint32_t*>> word;
-  fault_words() : word(static_cast<std::size_t>(cuda_device_count())) {}
-  static fault_words& instance() {
-    static fault_words& words = *new fault_words;
-    return words;
-  }
-};
-
-}  // namespace detail
 
 /// Where kernels of a device report a fault.
 std::uint32_t* fault_word(Cuda device);

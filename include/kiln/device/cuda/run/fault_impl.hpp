@@ -2,29 +2,32 @@
 // The definitions of fault.hpp.
 #pragma once
 
+#include <atomic>
+
 #include <kiln/device/cuda/run/fault.hpp>
 
 namespace kiln::cuda {
 
+namespace detail {
+
+// Pinned, so that kernels reach them at the address that the host uses.
+inline device_words<std::uint32_t>& fault_words() {
+  static device_words<std::uint32_t>& all = *new device_words<std::uint32_t>;
+  return all;
+}
+
+}  // namespace detail
+
 KILN_INLINE std::uint32_t* fault_word(Cuda device) {
-  check_device(device);
-  auto& all = detail::fault_words::instance();
-  auto& mine = all.word[static_cast<std::size_t>(device.index)];
-  if (std::uint32_t* known = mine.load(std::memory_order_acquire)) return known;
-  const std::lock_guard lock(all.mutex);
-  if (std::uint32_t* known = mine.load(std::memory_order_acquire)) return known;
-  static std::vector<ref<storage>>& kept = *new std::vector<ref<storage>>;
-  kept.push_back(new_pinned_storage(sizeof(std::uint32_t), device));
-  auto* made = static_cast<std::uint32_t*>(kept.back()->data);
-  *made = 0;
-  mine.store(made, std::memory_order_release);
-  return made;
+  return detail::fault_words().of(device, [&] {
+    ref<storage> made = new_pinned_storage(sizeof(std::uint32_t), device);
+    *static_cast<std::uint32_t*>(made->data) = 0;
+    return made;
+  });
 }
 
 KILN_INLINE void check_fault(Cuda device) {
-  check_device(device);
-  std::uint32_t* const word =
-      detail::fault_words::instance().word[static_cast<std::size_t>(device.index)].load(std::memory_order_acquire);
+  std::uint32_t* const word = detail::fault_words().known(device);
   if (!word) return;
   const std::atomic_ref<std::uint32_t> flag(*word);
   const std::uint32_t found = flag.load(std::memory_order_relaxed);
