@@ -26,12 +26,11 @@ inline constexpr int gemm_row_step = 4;
 inline constexpr int gemm_row_step = 2;
 #endif
 inline constexpr int gemm_rows = 3 * gemm_row_step;  // tiles at the edge have a third or two thirds of that
-inline constexpr int gemm_vector_bytes = vector_bytes;
 
 template <class T>
 struct gemm_vector {
-  typedef T type __attribute__((vector_size(gemm_vector_bytes)));
-  static constexpr int lanes = gemm_vector_bytes / static_cast<int>(sizeof(T));
+  static constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
+  using type = native_t<T, lanes>;
 };
 template <class T>
 inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
