@@ -21,7 +21,8 @@ TEST_CASE("each library has a variable of its own, and a mistake in it is an err
     ::setenv(variable, "/nowhere/lib.so", 1);
   }
   for (int i = 0; i < 2; ++i) {
-    CHECK_THROWS_WITH_AS(kiln::cuda::cublaslt(), doctest::Contains("KILN_LIBCUBLASLT names /nowhere"), kiln::device_error);
+    CHECK_THROWS_WITH_AS(kiln::cuda::cublaslt(), doctest::Contains("KILN_LIBCUBLASLT names /nowhere"),
+                         kiln::device_error);
     CHECK_THROWS_WITH_AS(kiln::cuda::cudnn(), doctest::Contains("KILN_LIBCUDNN names"), kiln::device_error);
   }
 }
