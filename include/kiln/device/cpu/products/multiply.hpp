@@ -32,10 +32,10 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     const matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
         r{b_data + ob, b.row_stride, b.column_stride};
     if (!then.call) return gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add);
-    auto epilogue = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+    auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
       then.call(then.object, batch, r0, r1, c0, c1);
     };
-    gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add, epilogue);
+    gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add, finish);
   };
   if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return one(0, 0, 0, 0, accumulate);
   // Batches with one stride each go to gemm together; others, and sums over batches, one after the other.
@@ -60,23 +60,23 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     if (!then.call)
       return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
                              accumulate);
-    auto epilogue = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+    auto finish = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
       then.call(then.object, i, r0, r1, c0, c1);
     };
     return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
-                           accumulate, epilogue);
+                           accumulate, finish);
   }
   if (summed && all_summed && uniform(sa) && uniform(sb) && sa.back() == k * a.column_stride &&
       sb.back() == k * b.row_stride) {
     // A sum over the whole batch whose matrices continue one another: one product with a longer sum.
-    auto longer = [&](auto&&... epilogue) {
-      gemm<T>(m, n, k * batches, left, right, out_data, out.row_stride, accumulate, epilogue...);
+    auto longer = [&](auto&&... finish) {
+      gemm<T>(m, n, k * batches, left, right, out_data, out.row_stride, accumulate, finish...);
     };
     if (!then.call) return longer();
-    auto epilogue = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+    auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
       then.call(then.object, 0, r0, r1, c0, c1);
     };
-    return longer(epilogue);
+    return longer(finish);
   }
   if (summed) begin_with_zeros();
   for (std::int64_t i = 0; i < batches; ++i) {
