@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // From the type of an expression to what run.hpp runs: its program, its leaves and numbers in order, and whether it is
-// one kernel. It is, unless reductions go over different axes or shapes: then inner ones are evaluated first.
+// one kernel. It is, unless reductions go over different axes or shapes: then inner ones are evaluated first. (Products
+// are leaves here: whoever runs the kernel computes them before.)
 #pragma once
 
 #include <algorithm>
