@@ -43,7 +43,7 @@ TEST_CASE("a large tensor is filled to its last element and not beyond") {
   for (std::int64_t n : {1, 1023, 1024, 1025, 300001}) {
     std::vector<float> memory(static_cast<std::size_t>(n) + 8, -1.0f);
     const auto looking = from_blob(memory.data(), {n});
-    detail::executor<Cpu>::fill(*looking.state(), 2.5f);
+    executor<Cpu>::fill(*looking.state(), 2.5f);
     bool all = true;
     for (std::int64_t i = 0; i < n; ++i) all &= memory[static_cast<std::size_t>(i)] == 2.5f;
     CHECK(all);

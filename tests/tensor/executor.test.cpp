@@ -14,8 +14,8 @@ struct unknown_device {};
 }  // namespace
 
 TEST_CASE("executor: a device without one is known as such") {
-  static_assert(detail::HasExecutor<Cpu>);
-  static_assert(!detail::HasExecutor<unknown_device>);
+  static_assert(HasExecutor<Cpu>);
+  static_assert(!HasExecutor<unknown_device>);
 }
 
 TEST_CASE("executor: memory is made, filled, cleared and read through plain pointers too") {
@@ -23,9 +23,9 @@ TEST_CASE("executor: memory is made, filled, cleared and read through plain poin
   const detail::device_functions& device = detail::functions_of<Cpu>;
   const auto t = device.new_tensor(dtype::int32, {3, 1001}, *near->memory);
   CHECK(t->sizes == dims{3, 1001});
-  detail::executor<Cpu>::fill<std::int32_t>(*t, -7);
+  executor<Cpu>::fill<std::int32_t>(*t, -7);
   CHECK(std::count(static_cast<std::int32_t*>(t->data), static_cast<std::int32_t*>(t->data) + 3003, -7) == 3003);
-  CHECK(detail::executor<Cpu>::read<std::int32_t>(*t, 3002) == -7);
+  CHECK(executor<Cpu>::read<std::int32_t>(*t, 3002) == -7);
   device.set_zero(*t);
   CHECK(std::count(static_cast<std::int32_t*>(t->data), static_cast<std::int32_t*>(t->data) + 3003, 0) == 3003);
 }

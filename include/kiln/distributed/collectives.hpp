@@ -17,7 +17,7 @@ namespace detail {
 /// graph_error where `written` elements have gradients that would not know.
 template <Element T, class Device>
 elements elements_of(const Tensor<T, Device>& x, const process_group& group, const char* what, bool written) {
-  constexpr bool on_host = kiln::detail::executor<Device>::on_host;
+  constexpr bool on_host = kiln::executor<Device>::on_host;
   if (group.on_cuda() == on_host)
     throw device_error(message("distributed::", what, ": a tensor on the ", on_host ? "processor" : "GPU",
                                " cannot go through ", group.backend(),
@@ -68,7 +68,7 @@ Tensor<T, Device> all_gather(const Tensor<T, Device>& x, process_group& group = 
   const elements mine = detail::elements_of(x, group, "all_gather", false);
   dims sizes{group.world_size()};
   for (const std::int64_t n : x.sizes()) sizes.push_back(n);
-  Tensor<T, Device> all(kiln::detail::executor<Device>::new_tensor(dtype_of<T>, sizes, *x.state()->memory));
+  Tensor<T, Device> all(kiln::executor<Device>::new_tensor(dtype_of<T>, sizes, *x.state()->memory));
   group.start_all_gather(mine, detail::elements_of(all, group, "all_gather", true))->wait();
   return all;
 }

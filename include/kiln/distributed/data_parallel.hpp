@@ -106,7 +106,7 @@ class DistributedDataParallel {
     if (!(options.bucket_cap_mb >= 0))
       throw value_error(message("DistributedDataParallel: .bucket_cap_mb is ", options.bucket_cap_mb,
                                 ": it must be 0 (a bucket for each parameter) or more"));
-    constexpr bool on_host = kiln::detail::executor<Device>::on_host;
+    constexpr bool on_host = kiln::executor<Device>::on_host;
     if (group.on_cuda() == on_host)
       throw device_error(message("DistributedDataParallel: a model on the ", on_host ? "processor" : "GPU",
                                  " cannot go through ", group.backend(),

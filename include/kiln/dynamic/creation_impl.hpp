@@ -59,16 +59,15 @@ KILN_INLINE tensor steps(std::int64_t start, std::int64_t end, std::int64_t step
 }
 
 KILN_INLINE tensor spaced(double start, double end, std::int64_t steps, dtype type) {
-  return with_floating_type(type, "linspace", [&]<class T>(std::type_identity<T>) {
-    return tensor(kiln::linspace<T>(start, end, steps));
-  });
+  return with_floating_type(
+      type, "linspace", [&]<class T>(std::type_identity<T>) { return tensor(kiln::linspace<T>(start, end, steps)); });
 }
 
 }  // namespace graph
 
 KILN_INLINE tensor zeros(const dims& sizes, dtype type) {
   const tensor made = empty(sizes, type);
-  detail::executor<Cpu>::set_zero(*made.state());
+  executor<Cpu>::set_zero(*made.state());
   return made;
 }
 KILN_INLINE tensor ones(const dims& sizes, dtype type) {

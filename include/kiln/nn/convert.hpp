@@ -28,10 +28,9 @@ namespace detail {
 // The type with every To in the place of a device, or of a floating element type.
 template <class To, class Argument>
 struct replaced {
-  static constexpr bool fits = kiln::detail::HasExecutor<To> ? kiln::detail::HasExecutor<Argument>
-                                                             : std::floating_point<Argument> ||
-                                                                   std::same_as<Argument, half> ||
-                                                                   std::same_as<Argument, bfloat16>;
+  static constexpr bool fits = kiln::HasExecutor<To> ? kiln::HasExecutor<Argument>
+                                                     : std::floating_point<Argument> || std::same_as<Argument, half> ||
+                                                           std::same_as<Argument, bfloat16>;
   using type = std::conditional_t<fits, To, Argument>;
 };
 template <class To, template <class...> class M, class... A>

@@ -30,8 +30,8 @@ class ExponentialMovingAverage {
     if (parameters.empty()) throw value_error("ExponentialMovingAverage: there are no parameters");
     if (!(options.decay >= 0 && options.decay <= 1))
       throw value_error(message("ExponentialMovingAverage: .decay is ", options.decay, ": it must be from 0 to 1"));
-    flat_ = kiln::detail::executor<Device>::new_tensor(dtype_of<C>, {layout_.total()}, *parameters_[0]->memory);
-    kiln::detail::executor<Device>::set_zero(*flat_);
+    flat_ = kiln::executor<Device>::new_tensor(dtype_of<C>, {layout_.total()}, *parameters_[0]->memory);
+    kiln::executor<Device>::set_zero(*flat_);
   }
   /// After each step of the optimizer.
   void update() {

@@ -84,11 +84,11 @@ struct group_memory {
   const ref<tensor_state>& state(std::string_view name, double value = 0) {
     if (const ref<tensor_state>* known = find(name)) return *known;
     const dims sizes{memory.layout().total()};
-    ref<tensor_state> made = kiln::detail::executor<Device>::new_tensor(dtype_of<C>, sizes, *memory.values()->memory);
+    ref<tensor_state> made = kiln::executor<Device>::new_tensor(dtype_of<C>, sizes, *memory.values()->memory);
     if (value == 0)
-      kiln::detail::executor<Device>::set_zero(*made);
+      kiln::executor<Device>::set_zero(*made);
     else
-      kiln::detail::executor<Device>::fill(*made, static_cast<C>(value));
+      kiln::executor<Device>::fill(*made, static_cast<C>(value));
     states.push_back({std::string(name), std::move(made)});
     return states.back().flat;
   }

@@ -57,7 +57,7 @@ void generate_elements(T* to, std::int64_t n, F f) {
 /// second GPU `empty<float>({2, 3}, Cuda{1})`. Throws shape_error for a negative size, memory_error, device_error.
 template <Element T = float, class Device = Cpu>
 Tensor<T, Device> empty(const dims& sizes, Device where = {}) {
-  return Tensor<T, Device>(detail::executor<Device>::new_tensor(dtype_of<T>, sizes, where));
+  return Tensor<T, Device>(executor<Device>::new_tensor(dtype_of<T>, sizes, where));
 }
 /// Sizes may stand without braces: `empty(2, 3)`; so for zeros, ones, rand and randn.
 template <Element T = float, std::same_as<dtype> D>
@@ -76,7 +76,7 @@ auto full(const dims& sizes, V value, Device where = {}) {
   using E = detail::created_t<T, V>;
   const E element = detail::number_as<E>(value, "full");
   auto result = empty<E, Device>(sizes, where);
-  detail::executor<Device>::fill(*result.state(), element);
+  executor<Device>::fill(*result.state(), element);
   return result;
 }
 template <class T = void, std::same_as<dtype> Device, Number V>
@@ -189,7 +189,7 @@ auto arange(A start, B end, S step = 1, Device where = {}) {
 }
 /// 0, 1, ... before end.
 template <class T = void, class Device = Cpu, Number B>
-  requires detail::HasExecutor<Device>
+  requires HasExecutor<Device>
 auto arange(B end, Device where = {}) {
   return arange<T, Device>(B(0), end, B(1), where);
 }
@@ -326,7 +326,7 @@ template <class Device = Cpu, Element T>
 Tensor<T, Device> from_blob(T* data, const dims& sizes, const dims& strides, std::shared_ptr<void> keep_alive = nullptr,
                             Device where = {}) {
   const std::int64_t elements = count(sizes);
-  detail::executor<Device>::check_foreign(data, elements, where);
+  executor<Device>::check_foreign(data, elements, where);
   if (sizes.rank() != strides.rank())
     throw shape_error(message("from_blob: sizes ", sizes, " and strides ", strides, ": give one stride per axis"));
   auto state = new_state(dtype_of<T>, sizes, strides);
@@ -340,7 +340,7 @@ Tensor<T, Device> from_blob(T* data, const dims& sizes, const dims& strides, std
   block->foreign = true;
   block->data = data;
   block->bytes = static_cast<std::size_t>(elements) * sizeof(T);
-  if constexpr (!detail::executor<Device>::on_host) block->device = where.index;
+  if constexpr (requires { where.index; }) block->device = where.index;  // of a kind of which there are several
   state->memory = ref<storage>::adopt(block);
   state->data = data;
   return Tensor<T, Device>(std::move(state));

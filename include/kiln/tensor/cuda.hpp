@@ -17,7 +17,8 @@
 #include <kiln/tensor/executor.hpp>
 #include <kiln/tensor/random.hpp>
 
-namespace kiln::detail {
+namespace kiln {
+namespace detail {
 
 /// A tape without leaves whose value is one number: what fills memory.
 template <Element T>
@@ -29,6 +30,8 @@ struct number_program {
   static constexpr bool row_root = false;
   static constexpr std::array<dtype, 1> stores{dtype_of<T>};
 };
+
+}  // namespace detail
 
 template <>
 struct executor<Cuda> {
@@ -64,8 +67,9 @@ struct executor<Cuda> {
   static void fill(tensor_state& t, T value) {
     std::uint64_t number = common::to_bits(static_cast<compute_t<T>>(value));
     common::result_view out{t.data, t.strides, t.type, false};
-    common::task job{.program = &program<number_program<T>>(), .domain = t.sizes, .out = &out, .scalars = &number};
-    run<number_program<T>>(job, *t.memory);
+    common::task job{
+        .program = &program<detail::number_program<T>>(), .domain = t.sizes, .out = &out, .scalars = &number};
+    run<detail::number_program<T>>(job, *t.memory);
   }
   template <Element T>
   static T read(const tensor_state& t, std::int64_t offset = 0) {
@@ -84,19 +88,20 @@ struct executor<Cuda> {
 
   template <class Program>
   static constexpr const common::program_view& program() {
-    return cuda_program<Program>;
+    return detail::cuda_program<Program>;
   }
   template <class Program>
   static void run(common::task& job, const storage& near) {
-    run_on_cuda<Program>(job, device_of(near));
+    detail::run_on_cuda<Program>(job, device_of(near));
   }
-  static void run_tape(const run_time_tape& tape, common::task& job, const storage& near) {
-    run_tape_on_cuda(tape, job, device_of(near));
+  static void run_tape(const detail::run_time_tape& tape, common::task& job, const storage& near) {
+    detail::run_tape_on_cuda(tape, job, device_of(near));
   }
   template <class T>
-  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
-                       const matrix_stack& out, T* out_data, bool accumulate, block_function, const storage& near) {
-    multiply_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate, device_of(near));
+  static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,
+                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::block_function,
+                       const storage& near) {
+    detail::multiply_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate, device_of(near));
   }
 
  private:
@@ -162,4 +167,4 @@ struct random_filler<Cuda> {
   }
 };
 
-}  // namespace kiln::detail
+}  // namespace kiln

@@ -8,7 +8,8 @@
 #include <kiln/device/cuda/run/index.hpp>
 #include <kiln/tensor/indexing.hpp>
 
-namespace kiln::detail {
+namespace kiln {
+namespace detail {
 
 /// Enters the kernels for elements of T among those that a bundle holds.
 template <Element T>
@@ -23,13 +24,15 @@ inline const cuda::registration<cuda::registered_kernels> registered_index_kerne
   return all;
 }}};
 
+}  // namespace detail
+
 template <>
 struct indexer<Cuda> {
   template <Element T>
   static void run(const index_job& job, const storage& near) {
-    static_cast<void>(registered_index_kernels<T>);
+    static_cast<void>(detail::registered_index_kernels<T>);
     cuda::run_index(job, dtype_of<T>, {near.device});
   }
 };
 
-}  // namespace kiln::detail
+}  // namespace kiln

@@ -12,7 +12,8 @@
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/product_epilogue.hpp>
 
-namespace kiln::detail {
+namespace kiln {
+namespace detail {
 
 /// A leaf as it is.
 template <Element T>
@@ -106,10 +107,12 @@ inline constexpr cuda::product_epilogue cuda_epilogue<relu_op> = cuda::product_e
 template <>
 inline constexpr cuda::product_epilogue cuda_epilogue<gelu_tanh_op> = cuda::product_epilogue::gelu_tanh;
 
+}  // namespace detail
+
 template <>
 struct product_epilogues<Cuda> {
   template <class Op>
-  static constexpr bool has = std::is_void_v<Op> || cuda_epilogue<Op> != cuda::product_epilogue::none;
+  static constexpr bool has = std::is_void_v<Op> || detail::cuda_epilogue<Op> != cuda::product_epilogue::none;
 
   /// Op(a b + bias) of two matrices, or stacks of them, with a bias of one value per column or none, rounded once.
   /// False where that is not what is there, or cuBLASLt has no kernel for it.
@@ -120,11 +123,12 @@ struct product_epilogues<Cuda> {
       if (bias && (bias->type != out.type || bias->sizes.rank() != 1 || bias->sizes[0] != out.sizes.back() ||
                    (bias->strides[0] != 1 && bias->sizes[0] != 1)))
         return false;
-      const matrix_stack left = as_matrices(a, true), right = as_matrices(b, false), result = as_matrices(out, true);
-      library_product<T> product(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data), result,
-                                 static_cast<T*>(out.data), false, {out.memory->device});
+      const detail::matrix_stack left = detail::as_matrices(a, true), right = detail::as_matrices(b, false),
+                                 result = detail::as_matrices(out, true);
+      detail::library_product<T> product(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data),
+                                         result, static_cast<T*>(out.data), false, {out.memory->device});
       product.task.bias = bias ? bias->data : nullptr;
-      product.task.epilogue = cuda_epilogue<Op>;
+      product.task.epilogue = detail::cuda_epilogue<Op>;
       if (!product.can_fuse()) return false;
       product.run();
       return true;
@@ -133,6 +137,8 @@ struct product_epilogues<Cuda> {
     }
   }
 };
+
+namespace detail {
 
 /// Products of two stacks of matrices, as detail::multiply does them on the processor.
 template <Element T>
@@ -170,4 +176,5 @@ void multiply_on_cuda(const matrix_stack& a, const T* a_data, const matrix_stack
   }
 }
 
-}  // namespace kiln::detail
+}  // namespace detail
+}  // namespace kiln

@@ -8,7 +8,7 @@
 #include <kiln/device/eigen/program.hpp>
 #include <kiln/tensor/executor.hpp>
 
-namespace kiln::detail {
+namespace kiln {
 
 template <>
 struct executor<EigenCpu> : host_executor<EigenCpu> {
@@ -25,8 +25,8 @@ struct executor<EigenCpu> : host_executor<EigenCpu> {
   }
   /// Products of float and double are Eigen's, the others Cpu's.
   template <class T>
-  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
-                       const matrix_stack& out, T* out_data, bool accumulate, block_function then,
+  static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,
+                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::block_function then,
                        const storage& near) {
     if constexpr (std::is_floating_point_v<T>)
       eigen::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
@@ -35,4 +35,4 @@ struct executor<EigenCpu> : host_executor<EigenCpu> {
   }
 };
 
-}  // namespace kiln::detail
+}  // namespace kiln

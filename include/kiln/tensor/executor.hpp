@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What tensors ask of a device. A device is a tag type (Cpu, Cuda, EigenCpu) and what it says for these, each as static
-// functions of a specialisation:
+// functions of a specialisation, all of them in namespace kiln:
 //   executor            memory, kernels, products: has to be there. `host_executor` has all of it but kernels for
 //                       devices with the host's memory (`OnHost`), which then have the next four for nothing
 //   transfer            copies from Cpu, to Cpu, and from one such device to another (here)
@@ -31,7 +31,7 @@
 #include <kiln/tensor/multiply.hpp>
 #include <kiln/tensor/state.hpp>
 
-namespace kiln::detail {
+namespace kiln {
 
 /// Defined for each device that tensors can be on: memory as in host_executor, `on_host`, and for a Program, a type
 /// with a constexpr tape, `program<Program>()`, what the tensor layer reads of it, and `run<Program>(job, near)`, which
@@ -96,8 +96,9 @@ struct host_executor {
   }
   /// See cpu::multiply.
   template <class T>
-  static void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
-                       const matrix_stack& out, T* out_data, bool accumulate, block_function then, const storage&) {
+  static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,
+                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::block_function then,
+                       const storage&) {
     cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
   }
 };
@@ -110,7 +111,7 @@ struct executor<Cpu> : host_executor<Cpu> {
   static const common::program_view& interpreted() {
     // Never destroyed: destructors of other static objects may evaluate. (Not made with the static object, which the
     // child of a fork could find being made by another thread for ever.)
-    static constinit never_destroyed<growing_list<std::shared_ptr<const cpu::compiled>>> kept;
+    static constinit detail::never_destroyed<detail::growing_list<std::shared_ptr<const cpu::compiled>>> kept;
     if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
     return *kept.value.add(cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root));
   }
@@ -165,6 +166,8 @@ struct executor<Cpu> : host_executor<Cpu> {
 /// `static ref<tensor_state> copy(const tensor_state& values, To where)`.
 template <class From, class To>
 struct transfer;
+
+namespace detail {
 
 struct run_time_tape;
 
@@ -239,4 +242,5 @@ void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state
                                          result, static_cast<T*>(out.data), false, then, *out.memory);
 }
 
-}  // namespace kiln::detail
+}  // namespace detail
+}  // namespace kiln

@@ -20,12 +20,11 @@
 
 namespace kiln {
 
-namespace detail {
-
 /// Runs index jobs on a device.
 template <class Device>
 struct indexer {
-  static_assert(never<Device>, "kiln: this device does not gather or scatter: move the tensors to Cpu with .to<Cpu>()");
+  static_assert(detail::never<Device>,
+                "kiln: this device does not gather or scatter: move the tensors to Cpu with .to<Cpu>()");
 };
 template <OnHost Device>
 struct indexer<Device> {
@@ -34,6 +33,8 @@ struct indexer<Device> {
     cpu::drivers::run_index<T>(job);
   }
 };
+
+namespace detail {
 
 /// An element type on a device, as plain data: what the node below needs.
 struct index_functions {
@@ -173,7 +174,7 @@ auto index_select(const X& x, std::int64_t axis, const Index& index) {
     const auto table = detail::as_tensor(x);
     const auto at = detail::as_tensor(index);
     const detail::index_axes how = detail::axes_of_select(table.sizes(), *at.state(), axis, "index_select");
-    if constexpr (detail::executor<typename X::device_type>::on_host)
+    if constexpr (executor<typename X::device_type>::on_host)
       return detail::gathered(table, at, how);
     else
       return detail::taken_by_index(table, at, how);
@@ -182,7 +183,7 @@ auto index_select(const X& x, std::int64_t axis, const Index& index) {
 /// The same of positions in a list: `index_select(x, 0, {2, 0})`.
 template <Expression X>
 auto index_select(const X& x, std::int64_t axis, std::initializer_list<std::int64_t> index) {
-  const Tensor<std::int64_t> at(detail::executor<Cpu>::new_tensor(dtype::int64, {index.size()}));
+  const Tensor<std::int64_t> at(executor<Cpu>::new_tensor(dtype::int64, {index.size()}));
   std::copy(index.begin(), index.end(), at.data());
   if constexpr (detail::any_transformed<X>)
     return index_select(x, axis, at);
@@ -203,7 +204,7 @@ auto gather(const X& x, std::int64_t axis, const Index& index) {
     const auto table = detail::as_tensor(x);
     const auto at = detail::as_tensor(index);
     const detail::index_axes how = detail::axes_of_gather(table.sizes(), *at.state(), axis, "gather");
-    if constexpr (detail::executor<typename X::device_type>::on_host)
+    if constexpr (executor<typename X::device_type>::on_host)
       return detail::gathered(table, at, how);
     else
       return detail::taken_by_index(table, at, how);

@@ -33,7 +33,7 @@ Tensor<T, typename X::device_type> one_hot(const X& labels, std::int64_t classes
   if (!numbers.contiguous_layout()) numbers = numbers.clone();
   if (classes < -1)
     throw value_error(message("one_hot: ", classes, " classes: use 0 or more, or -1 to have them counted"));
-  if constexpr (!detail::executor<typename X::device_type>::on_host) {
+  if constexpr (!executor<typename X::device_type>::on_host) {
     // The largest and the smallest label are looked at, which waits for the device.
     const bool any = numbers.numel() > 0;
     const auto largest = any ? static_cast<std::int64_t>(detail::as_tensor(max(numbers)).item()) : -1;

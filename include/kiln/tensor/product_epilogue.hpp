@@ -11,7 +11,8 @@
 #include <kiln/ops/arithmetic.hpp>
 #include <kiln/tensor/executor.hpp>
 
-namespace kiln::detail {
+namespace kiln {
+namespace detail {
 
 /// Whether E is one product, to which a leaf may be added and then an op of one operand applied. If so, `bias` is the
 /// slot of the leaf that is added, -1 if none is, and `op` the op, void if there is none.
@@ -39,6 +40,8 @@ struct product_chain<node<Op, X>> : product_chain<X> {
   using op = Op;
 };
 
+}  // namespace detail
+
 /// What the products of a device can do to their results. A device that can do more than nothing defines `has<Op>`,
 /// also for Op void, and `multiply<T, Op>(a, b, bias, out)`, with a bias or null, which returns false, and has done
 /// nothing, where these tensors do not suit.
@@ -47,6 +50,8 @@ struct product_epilogues {
   template <class Op>
   static constexpr bool has = false;
 };
+
+namespace detail {
 
 /// Whether all of E may be one call of its device's product, and is more than a product.
 template <class E>
@@ -85,4 +90,5 @@ inline constexpr bool is_product = false;
 template <class A, class B>
 inline constexpr bool is_product<product<A, B>> = true;
 
-}  // namespace kiln::detail
+}  // namespace detail
+}  // namespace kiln

@@ -13,11 +13,11 @@
 
 namespace kiln {
 
-namespace detail {
 /// Fills n contiguous elements of T on a device with draws of a stream.
 template <class Device>
 struct random_filler {
-  static_assert(never<Device>, "kiln: this device draws no numbers: draw them on Cpu and move them with .to<Device>()");
+  static_assert(detail::never<Device>,
+                "kiln: this device draws no numbers: draw them on Cpu and move them with .to<Device>()");
 };
 template <OnHost Device>
 struct random_filler<Device> {
@@ -35,6 +35,7 @@ struct random_filler<Device> {
   }
 };
 
+namespace detail {
 /// The part of a generator's sequence for n elements that take `words` words of 32 bits each.
 inline random_stream take_words(generator& from, std::int64_t n, int words) {
   return from.take((static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(words) + 3) / 4);
@@ -48,7 +49,7 @@ Tensor<T, Device> rand(const dims& sizes, generator& from = default_generator(),
   static_assert(is_floating(dtype_of<T>), "kiln: rand makes floating numbers: use randint for integers and bool");
   auto result = empty<T, Device>(sizes, where);
   const random_stream words = detail::take_words(from, result.numel(), words_of<T>);
-  detail::random_filler<Device>::template uniform<T>(*result.state(), words);
+  random_filler<Device>::template uniform<T>(*result.state(), words);
   return result;
 }
 template <Element T = float, detail::SizeLike... Sizes>
@@ -62,7 +63,7 @@ Tensor<T, Device> randn(const dims& sizes, generator& from = default_generator()
   static_assert(is_floating(dtype_of<T>), "kiln: randn makes floating numbers: name a floating type");
   auto result = empty<T, Device>(sizes, where);
   const random_stream words = detail::take_words(from, result.numel(), words_of<T>);
-  detail::random_filler<Device>::template normal<T>(*result.state(), words);
+  random_filler<Device>::template normal<T>(*result.state(), words);
   return result;
 }
 template <Element T = float, detail::SizeLike... Sizes>
@@ -87,7 +88,7 @@ Tensor<T, Device> randint(std::int64_t low, std::int64_t high, const dims& sizes
   auto result = empty<T, Device>(sizes, where);
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   const random_stream words = detail::take_words(from, result.numel(), 2);
-  detail::random_filler<Device>::template integers<T>(*result.state(), words, low, range);
+  random_filler<Device>::template integers<T>(*result.state(), words, low, range);
   return result;
 }
 /// Whole numbers from 0 to high - 1.

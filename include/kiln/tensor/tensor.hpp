@@ -54,8 +54,8 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
                public detail::other_names<Tensor<T, Device, Extents>> {
   static_assert(std::same_as<Extents, dynamic_extents>,
                 "kiln: only dynamic extents work in this version: leave the third parameter out");
-  static_assert(detail::HasExecutor<Device>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
-  static constexpr bool on_host = detail::executor<Device>::on_host;
+  static_assert(HasExecutor<Device>, "kiln: this device needs its own header (kiln/cuda.hpp for Cuda)");
+  static constexpr bool on_host = executor<Device>::on_host;
 
  public:
   using operand = void;
@@ -67,8 +67,8 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   Tensor() = default;
   /// A 0-d tensor. Throws value_error for a number that an integer type does not hold.
   template <Number S>
-  explicit Tensor(S value) : state_(detail::executor<Device>::new_tensor(dtype_of<T>, {}, Device{})) {
-    detail::executor<Device>::fill(*state_, detail::number_as<T>(value, "Tensor"));
+  explicit Tensor(S value) : state_(executor<Device>::new_tensor(dtype_of<T>, {}, Device{})) {
+    executor<Device>::fill(*state_, detail::number_as<T>(value, "Tensor"));
   }
   /// Not possible: a number becomes no tensor by itself. (A pack, so that it comes after the one above.)
   template <Number S, class... Nothing>
@@ -226,7 +226,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
     if (numel() != 1)
       throw shape_error(message("item: a tensor of shape ", sizes(), " has ", numel(),
                                 " elements, not one: reduce or index it first"));
-    return detail::executor<Device>::template read<T>(*state());
+    return executor<Device>::template read<T>(*state());
   }
   /// The same as a number of another type: `x.item<double>()`.
   template <Number As>
@@ -253,7 +253,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
     if constexpr (on_host)
       return data()[offset];
     else
-      return detail::executor<Device>::template read<T>(*state(), offset);
+      return executor<Device>::template read<T>(*state(), offset);
   }
   /// Not possible: says where ranges stand.
   template <class... I>
@@ -334,7 +334,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   template <class To>
   auto to(To where = {}) const;
   /// Where the elements lie.
-  Device device() const { return detail::executor<Device>::device_of(*state()->memory); }
+  Device device() const { return executor<Device>::device_of(*state()->memory); }
 
   /// A copy with memory of its own, contiguous; gradients flow through it.
   Tensor clone() const { return Tensor(apply<clone_op>(*this)); }

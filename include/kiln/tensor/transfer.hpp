@@ -78,12 +78,12 @@ template <class To>
 auto Tensor<T, Device, Extents>::to([[maybe_unused]] To where) const {
   if constexpr (Element<To>) {
     return Tensor<To, Device>(cast<To>(*this));
-  } else if constexpr (!std::is_class_v<To> || Expression<To> || !detail::HasExecutor<To>) {
+  } else if constexpr (!std::is_class_v<To> || Expression<To> || !HasExecutor<To>) {
     static_assert(detail::never<To>,
                   "kiln: x.to<...>() takes a device, x.to<Cuda>() (from kiln/cuda.hpp), or an element type, "
                   "x.to<double>(): both are part of a tensor's type, and none can be chosen by a value or a text");
     return *this;
-  } else if constexpr (detail::OnHost<Device> && detail::OnHost<To>) {
+  } else if constexpr (OnHost<Device> && OnHost<To>) {
     return Tensor<T, To>(state());
   } else {
     if constexpr (std::same_as<Device, To>)

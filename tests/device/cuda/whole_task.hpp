@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kiln/device/cuda/plan/schedule.hpp>
+#include <kiln/device/cuda/print/print_kernel.hpp>
 #include <kiln/tape/expand.hpp>
 
 #include "device/cuda/naive_tape.hpp"

@@ -31,7 +31,7 @@ struct convolution {
   static_assert(detail::never<Device>, "kiln: this device has no convolutions: use .to<Cpu>()");
 };
 
-template <detail::OnHost Device>
+template <OnHost Device>
 struct convolution<Device> {
   template <class T>
   static void forward(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y, const storage&) {

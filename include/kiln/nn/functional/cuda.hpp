@@ -171,11 +171,11 @@ struct batch_normalizer<Cuda> {
     const dims channel{sizes.channels};
     const Tensor<T, Cuda> mean(detail::new_output(x, channel)), inverse(detail::new_output(x, channel)),
         scale = detail::in_one_piece(weight, *out), shift = detail::in_one_piece(bias, *out);
-    detail::executor<Cuda>::check_operand(*x.state()->memory, *out->memory);
+    executor<Cuda>::check_operand(*x.state()->memory, *out->memory);
     cuda::batch_norm_running running{.momentum = how.momentum};
     if (running_mean.defined()) {
       for (const auto* t : {&running_mean, &running_var}) {
-        detail::executor<Cuda>::check_operand(*t->state()->memory, *out->memory);
+        executor<Cuda>::check_operand(*t->state()->memory, *out->memory);
         ++t->state()->memory->version;
       }
       running.mean = running_mean.data(), running.variance = running_var.data();

@@ -43,7 +43,7 @@ struct pooling {
   static_assert(detail::never<Device>, "kiln: this device has no poolings: use .to<Cpu>()");
 };
 
-template <detail::OnHost Device>
+template <OnHost Device>
 struct pooling<Device> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage&) {

@@ -47,7 +47,7 @@ class conv_transpose_node final : public kiln::detail::op_node_of<2, 2> {
       if (!to.add) {
         convolution<D>::forward(sizes_, dy, w, static_cast<const T*>(nullptr), static_cast<T*>(to.tensor->data), near);
       } else {
-        const ref<tensor_state> more = kiln::detail::executor<D>::new_tensor(dtype_of<T>, to.tensor->sizes, near);
+        const ref<tensor_state> more = kiln::executor<D>::new_tensor(dtype_of<T>, to.tensor->sizes, near);
         convolution<D>::forward(sizes_, dy, w, static_cast<const T*>(nullptr), static_cast<T*>(more->data), near);
         const no_grad quiet;
         Tensor<T, D>(to.tensor) += Tensor<T, D>(more);

@@ -91,8 +91,8 @@ void expect_rank(const L& layer, const dims& input, int low, int high, std::stri
 template <Element T, class D>
 Tensor<T, D> or_number(const Tensor<T, D>& x, const Tensor<T, D>& near, float number) {
   if (x.defined()) return x;
-  auto one = kiln::detail::executor<D>::new_tensor(dtype_of<T>, {1}, *near.state()->memory);
-  kiln::detail::executor<D>::fill(*one, static_cast<T>(number));
+  auto one = kiln::executor<D>::new_tensor(dtype_of<T>, {1}, *near.state()->memory);
+  kiln::executor<D>::fill(*one, static_cast<T>(number));
   return Tensor<T, D>(std::move(one));
 }
 

@@ -79,7 +79,7 @@ template <Expression X>
 auto held(const X& log_probabilities) {
   using T = typename X::value_type;
   using D = typename X::device_type;
-  if constexpr (kiln::detail::OnHost<D> && !Leaf<X> && std::same_as<T, compute_t<T>>)
+  if constexpr (kiln::OnHost<D> && !Leaf<X> && std::same_as<T, compute_t<T>>)
     return Tensor<T, D>(log_probabilities);
   else
     return log_probabilities;
@@ -102,7 +102,7 @@ Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tenso
   const double total =
       target_weight(labels.template to<Cpu>(), weight.defined() ? weight.template to<Cpu>() : Tensor<T>(), classes,
                     options.ignore_index, loss);
-  if constexpr (kiln::detail::OnHost<D> && Leaf<X>) {
+  if constexpr (kiln::OnHost<D> && Leaf<X>) {
     if (options.label_smoothing == 0 && classes > 0)
       return reduced(losses_at_classes(log_probabilities, labels, weight, options.ignore_index, axis),
                      options.reduction, total);
