@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs the rows of a row program one after the other: its reductions go over the row axes, in as many passes over each
-// row as reductions depend on each other, and the row stays in cache between them. reduce.hpp hands rows to threads, and
+// Runs rows of a row program one after the other: its reductions go over the row axes, in as many passes over each row
+// as reductions depend on each other, and the row stays in cache between them. reduce.hpp hands rows to threads and
 // chooses where rows are cut up (row_strips.hpp) or added to each other (vertical.hpp) instead.
 #pragma once
 
