@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "support/guarded.hpp"
@@ -111,6 +113,28 @@ TEST_CASE("EigenCpu: nan goes through maxima and minima") {
     CHECK_FALSE(std::isnan(y(0)));
   }
   CHECK(std::isnan(maximum(x.to<EigenCpu>(), 0.0f).eval()(1, 7)));
+}
+
+TEST_CASE("EigenCpu: extremes of rows of every length, and nan wherever it stands in them") {
+  for (const std::int64_t n : {1, 2, 15, 16, 31, 32, 33, 47, 65, 600}) {
+    Tensor<float> x = zeros<float>({n});
+    for (std::int64_t i = 0; i < n; ++i) x.data()[i] = static_cast<float>((i * 37 + 11) % 101) - 50;
+    const auto on_eigen = x.to<EigenCpu>();
+    const auto [low, high] = std::minmax_element(x.data(), x.data() + n);
+    CHECK(max(on_eigen).item() == *high);
+    CHECK(min(on_eigen).item() == *low);
+    int lost = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float was = std::exchange(x.data()[i], std::numeric_limits<float>::quiet_NaN());
+      lost += !std::isnan(max(on_eigen).item()) + !std::isnan(min(on_eigen).item());
+      x.data()[i] = was;
+    }
+    CHECK(lost == 0);
+    x.data()[n / 2] = std::numeric_limits<float>::infinity();
+    x.data()[n - 1] = -std::numeric_limits<float>::infinity();
+    CHECK(max(on_eigen).item() == *std::max_element(x.data(), x.data() + n));
+    CHECK(min(on_eigen).item() == -std::numeric_limits<float>::infinity());
+  }
 }
 
 TEST_CASE("EigenCpu: gradients of a small network are those of Cpu") {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -293,9 +294,48 @@ class kernel {
     else if constexpr (std::same_as<Op, prod_op>)
       return what.x.prod();
     else if constexpr (std::same_as<Op, max_op>)
-      return what.x.template maxCoeff<Eigen::PropagateNaN>();
+      return extreme<T, true>(what.x);
     else
-      return what.x.template minCoeff<Eigen::PropagateNaN>();
+      return extreme<T, false>(what.x);
+  }
+  // The largest or smallest of a block, or nan if there is one. Eigen's reduction that keeps nan asks both operands of
+  // each step for it and waits for the answer; here it is asked aside, once for each element.
+  template <class T, bool Largest, class X>
+  static T extreme(const X& x) {
+    namespace in = Eigen::internal;
+    using better = std::conditional_t<Largest, larger<T>, smaller<T>>;
+    using packet = typename in::packet_traits<T>::type;
+    constexpr Index width = in::packet_traits<T>::size;
+    constexpr int flags = static_cast<int>(in::evaluator<X>::Flags);
+    if constexpr (width > 1 && (flags & int{Eigen::PacketAccessBit}) != 0 &&
+                  (flags & int{Eigen::LinearAccessBit}) != 0) {
+      if (x.size() < 2 * width) return x.redux(better{});
+      const in::evaluator<X> at(x);
+      const auto best = [](const packet& a, const packet& b) {
+        if constexpr (Largest)
+          return in::pmax(a, b);
+        else
+          return in::pmin(a, b);
+      };
+      const auto load = [&](Index i) { return at.template packet<Eigen::Unaligned, packet>(i); };
+      packet first = load(0), second = load(width);
+      packet numbers = in::pand(in::pcmp_eq(first, first), in::pcmp_eq(second, second));
+      Index i = 2 * width;
+      for (; i + 2 * width <= x.size(); i += 2 * width) {
+        const packet a = load(i), b = load(i + width);
+        numbers = in::pand(numbers, in::pand(in::pcmp_eq(a, a), in::pcmp_eq(b, b)));
+        first = best(first, a);
+        second = best(second, b);
+      }
+      first = best(first, second);
+      const packet none = in::pset1<packet>(T(0)), one = in::pset1<packet>(T(1));
+      if (in::predux_max(in::pselect(numbers, none, one)) != T(0)) return std::numeric_limits<T>::quiet_NaN();
+      T result = Largest ? in::predux_max(first) : in::predux_min(first);
+      for (; i < x.size(); ++i) result = better{}(result, at.coeff(i));
+      return result;
+    } else {
+      return x.redux(better{});
+    }
   }
 
   static void blocks(state& now) {
