@@ -44,6 +44,31 @@ __device__ inline T collect(const uint64* shared, T identity, Fold fold) {
   return across_warp(x, fold);
 }
 
+/// What a block has folded, left for the block that ends last: a word for each block ...
+template <class T>
+__device__ inline void leave_share(uint64* shares, T x) {
+  if (threadIdx.x == 0) *reinterpret_cast<T*>(shares + blockIdx.x) = x;
+}
+/// ... whether this block is that one, which then sees what all of them have left. `finished` is 0 before and after.
+__device__ inline bool ends_last(uint32* finished) {
+  bool last = false;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicInc(finished, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();
+  }
+  return __syncthreads_or(last) != 0;
+}
+/// ... and what a thread of it makes of the shares that are its own, the same whichever block it is.
+template <class T, class Fold>
+__device__ inline T collect_shares(const uint64* shares, T x, Fold fold) {
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+    const uint64 bits = __ldcg(shares + i);
+    x = fold(x, *reinterpret_cast<const T*>(&bits));
+  }
+  return x;
+}
+
 /// Steps of N neighbours, one per lane, folded over the first `Warps` warps of a block; the first warp gets the result.
 /// `shared` holds 32 * Warps * N words.
 template <int Warps, int N, class T, class Fold>

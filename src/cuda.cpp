@@ -56,6 +56,7 @@
 #include <kiln/device/cuda/run/draw_offset_impl.hpp>
 #include <kiln/device/cuda/run/execute_impl.hpp>
 #include <kiln/device/cuda/run/fault_impl.hpp>
+#include <kiln/device/cuda/run/finished_impl.hpp>
 #include <kiln/device/cuda/run/index_impl.hpp>
 #include <kiln/device/cuda/run/kernels_impl.hpp>
 #include <kiln/device/cuda/run/pool_impl.hpp>

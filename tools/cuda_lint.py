@@ -4,8 +4,8 @@
 
 For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but for the return from a call; static shared
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
-hold their row in registers, excepted); and in maps no instruction that waits for a load of 16 bytes between those of one
-step: they are to be under way together.
+hold their row in registers, excepted); in maps no instruction that waits for a load of 16 bytes between those of one
+step: they are to be under way together; and in reductions of everything four such loads at once.
 Needs nvcc and cuobjdump, from PATH, the usual folder of the toolkit, or KILN_CUDA_TOOLS=DIR:DIR; exits 77 without them.
 Prints one line per breach and exits 1 if there is any.
 """
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 architectures = ["sm_80", "sm_90", "sm_100"]
-most_shared, most_stack = 49152, 16
+most_shared, most_stack, least_together = 49152, 16, 4
 threads_of_a_multiprocessor, registers_of_a_multiprocessor = 2048, 65536
 
 line = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
@@ -31,11 +31,28 @@ def tool(name):
                                        (found := shutil.which(name, path=folder))), None)
 
 
+def together(instructions):
+    """The most wide loads that are under way before an instruction reads what one of them brings."""
+    most, loaded, count = 0, set(), 0
+    for _, text in instructions:
+        load = wide_load.match(text)
+        if load:
+            loaded |= set(range(int(load[2]), int(load[2]) + int(load[1]) // 32))
+            count += 1
+            most = max(most, count)
+            continue
+        parts = text.split(None, 1)
+        read = parts[1].split(",", 1)[1] if len(parts) > 1 and "," in parts[1] else ""
+        if loaded & {int(r) for r in re.findall(r"\bR(\d+)\b", read)}:
+            loaded, count = set(), 0
+    return most
+
+
 def waits_between_loads(instructions):
     """Instructions that read what a wide load brings before the next wide load of the same straight run of code is
     under way: (load, reader, next load)."""
     loaded, reader = {}, None  # register -> the load that writes it
-    for text in instructions:
+    for _, text in instructions:
         load = wide_load.match(text)
         if load:
             if reader:
@@ -76,9 +93,12 @@ def breaches_of(cubin, cuobjdump, allowed):
     code = subprocess.run([cuobjdump, "-sass", cubin], capture_output=True, text=True, check=True).stdout
     for function in code.split("Function : ")[1:]:
         name = function.split(None, 1)[0]
+        instructions = line.findall(function)
+        if name.startswith("kiln_reduce_all_") and together(instructions) < least_together:
+            yield f"{name}: {together(instructions)} loads under way together, not {least_together}"
         if not name.startswith("kiln_map_"):
             continue
-        for load, reader, following in waits_between_loads([text for _, text in line.findall(function)]):
+        for load, reader, following in waits_between_loads(instructions):
             yield f"{name}: `{reader}` waits for `{load}` before `{following}` is under way"
             break
 

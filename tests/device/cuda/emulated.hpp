@@ -65,7 +65,9 @@ inline void run(const emulate::module& module, const kiln::cuda::source& s, cons
   std::vector<std::uint64_t> shares;
   for (const void* at : scratch) shares.push_back(bits(at));
   static emulate::buffer<std::uint64_t> no_offset{0};
-  std::vector<std::uint64_t> values = arguments_of(s, p, job, shares, bits(fault), bits(no_offset.data()));
+  static emulate::buffer<std::uint32_t> finished{0};
+  std::vector<std::uint64_t> values =
+      arguments_of(s, p, job, shares, bits(fault), bits(no_offset.data()), bits(finished.data()));
   std::vector<void*> places;
   for (std::uint64_t& value : values) places.push_back(&value);
   const emulator::kernel* const found = module.find(s.name);
@@ -75,6 +77,7 @@ inline void run(const emulate::module& module, const kiln::cuda::source& s, cons
               .block = {static_cast<unsigned>(p.threads)},
               .seed = seed},
              places.data());
+  if (finished[0] != 0) throw emulate::failure("the count of blocks is not 0 after the kernel " + s.name);
 }
 
 }  // namespace emulated

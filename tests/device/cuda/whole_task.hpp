@@ -85,7 +85,7 @@ struct whole_task {
       for (const cuda::launch& l : launches) how += l.how.key() + "\n";
       const double limit = what.results[r].type == dtype::bfloat16 ? std::max(tolerance, 1e-2) : tolerance;
       CHECK_MESSAGE(worst <= limit, text_of(tape.p), how, "domain ", what.domain, ", reduced ", what.reduced_axes,
-                    ", result ", r, ": an error of ", worst);
+                    ", result ", r, ": an error of ", worst, " where the largest is ", scale);
     }
   }
 };

@@ -23,6 +23,8 @@ struct stream_state {
   Cuda device;
   stream_handle handle = nullptr;
   bool foreign = false;  // somebody else ends it
+  // Where kernels in this stream count the blocks that have ended (run/finished.hpp); null until one does.
+  std::atomic<std::uint32_t*> finished{nullptr};
 };
 
 void destroy(stream_state* state) noexcept;

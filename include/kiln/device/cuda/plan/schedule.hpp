@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Cuts a task into kernels: one, wherever it can be; reductions over everything or down tall columns take a second one
+// Cuts a task into kernels: one, wherever it can be; reductions down tall columns or over few long rows take a second one
 // that folds what blocks have left, sums that no kernel has room for one that writes them out. `schedule` is the entry.
 #pragma once
 
@@ -165,25 +165,12 @@ class scheduler {
     for (std::size_t k = 0; k < folds.size(); ++k) add(std::move(folds[k]), tapes[k]);
   }
 
-  // Results are its reductions, one value per block each; a second kernel folds them and computes what follows.
+  // Each block leaves a value for each reduction; the last one to end folds them and computes what follows.
   void add_reduction(task job) {
-    auto [parts, rest] = cut_at_reductions(job);
-    task first = parts_task(job, *parts);
-    plan p = plan_reduce(first);
-    const std::int64_t blocks = blocks_for(p, first, device_.resident(p));
-    task second = rest_task(job, *rest, {blocks}, 1);
-    for (std::size_t r = 0; r < first.results.size(); ++r) {
-      first.results[r].data = room(blocks, first.results[r].type);
-      second.leaves[r] = {first.results[r].data, {1}, first.results[r].type};
-    }
-    for (std::size_t r = 0; r < job.results.size(); ++r) {
-      second.results[r] = job.results[r];
-      second.results[r].strides = {0};
-    }
-    p = plan_reduce(first);  // now that its results are somewhere
-    tape_ = parts;
-    push(std::move(first), std::move(p));
-    add(std::move(second), rest);
+    plan p = plan_reduce(job);
+    push(std::move(job), std::move(p));
+    launch& mine = launches.back();
+    mine.scratch = {reinterpret_cast<std::uintptr_t>(memory_(reduce_scratch_bytes(mine.job, mine.blocks)))};
   }
 
   // One pass over few long rows: each row is cut into parts of equal length and a rest, which leave their reductions; a

@@ -31,9 +31,10 @@ enum class parameter_kind : std::uint8_t {
   parts,          ///< columns only: into how many parts the rows are cut
   part,           ///< columns only: rows of a part
   part_stride,    ///< columns only: elements between the results of two parts
-  scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`
+  scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`; of reduce_all, for all of them
   fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero, to 2 if an
                   ///< index was outside its axis
+  finished,       ///< pointer to a uint32 that is 0, in which the blocks of a grid count: see run/finished.hpp
   draw_offset,    ///< pointer to a uint64: blocks of random numbers to pass over, see draw_offset.hpp
 };
 
@@ -64,11 +65,11 @@ std::int64_t parts_of(const task& job);
 }  // namespace detail
 
 /// The values of the parameters for one task that was planned, 8 bytes each, of which a kernel reads as many as the
-/// type of the parameter has. `scratch` has a device pointer per result (those with shares), `fault` and `draw_offset`
-/// are one each.
+/// type of the parameter has. `scratch` has a device pointer per result (those with shares), `fault`,
+/// `draw_offset` and `finished` are one each.
 std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, const task& job,
                                         const std::vector<std::uint64_t>& scratch = {}, std::uint64_t fault = 0,
-                                        std::uint64_t draw_offset = 0);
+                                        std::uint64_t draw_offset = 0, std::uint64_t finished = 0);
 
 /// Rows that one block works on at a time, in a row program.
 int rows_per_block(const plan& p);

@@ -57,7 +57,7 @@ namespace kiln::cuda {
 
 KILN_INLINE std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, const task& job,
                                                     const std::vector<std::uint64_t>& scratch, std::uint64_t fault,
-                                                    std::uint64_t draw_offset) {
+                                                    std::uint64_t draw_offset, std::uint64_t finished) {
   std::vector<std::uint64_t> values;
   values.reserve(s.parameters.size());
   auto pointer = [](const void* at) { return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at)); };
@@ -112,6 +112,9 @@ KILN_INLINE std::vector<std::uint64_t> arguments_of(const source& s, const plan&
       case parameter_kind::fault:
         value = fault;
         break;
+      case parameter_kind::finished:
+        value = finished;
+        break;
       case parameter_kind::draw_offset:
         value = draw_offset;
         break;
@@ -136,7 +139,7 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
     case kernel_shape::reduce_all:
       wanted = detail::steps_of(job, p);
       times_outer(1);
-      wanted = (wanted + p.threads - 1) / p.threads;
+      wanted = (wanted + p.threads * p.at_once - 1) / (p.threads * p.at_once);
       break;
     case kernel_shape::warp_per_row:
     case kernel_shape::block_per_row:

@@ -48,7 +48,7 @@ enum class kernel_shape : std::uint8_t {
   warp_per_row,   ///< a row program whose rows a warp holds in registers
   block_per_row,  ///< ... a block holds in registers
   long_rows,      ///< ... a block walks through once per pass
-  reduce_all,     ///< partial results per block, then one block
+  reduce_all,     ///< one value of everything: partial results per block, which the last block folds
   columns,        ///< rows that lie across memory, reduced down
   transpose,      ///< a map with leaves whose fast axis is another one, turned in shared memory
 };
@@ -83,9 +83,10 @@ struct plan {
   bool apart = true;                       ///< no result shares memory with a leaf or another result
   int threads = 256;                       ///< per block
   int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
+  int at_once = 1;                         ///< reduce_all: steps of a thread whose loads are under way together
   bool row_root = false;                   ///< the results are one value per row
   bool cut = false;                        ///< columns: the rows are cut into parts, each with results of its own
-  bool even = false;                       ///< row programs: a row is whole steps, none ends within one
+  bool even = false;                       ///< row programs, reduce_all: a row is whole steps, none ends within one
   std::vector<operand_plan> leaves = {};   ///< per slot
   std::vector<std::int16_t> same_as = {};  ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The plan of a reduction over the whole domain: a map into one value per block.
+// The plan of a reduction over the whole domain: a map into one value per block, which the block that ends last folds.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 #include <kiln/core/version.hpp>
@@ -9,8 +12,15 @@
 
 namespace kiln::cuda {
 
-/// The plan of a reduction over all axes of the domain. Orders them as the first leaf lies in memory, and collapses.
+/// Loads that a thread has under way at once.
+inline constexpr int most_loads = 4;
+
+/// The plan of a reduction over all axes of the domain in one pass. Orders them as the first leaf lies in memory, and
+/// collapses.
 plan plan_reduce(task& job);
+
+/// Bytes that the blocks leave for the last one: a word for each reduction of each block.
+std::size_t reduce_scratch_bytes(const task& job, std::int64_t blocks);
 
 }  // namespace kiln::cuda
 

@@ -23,11 +23,25 @@ KILN_INLINE plan plan_reduce(task& job) {
   }
   plan p{.shape = kernel_shape::reduce_all, .rank = job.domain.rank()};
   p.wide = detail::needs_wide(job);
-  p.apart = true;  // shares lie in memory of their own
+  p.apart = true;  // results are written when everything has been read
   detail::find_same_leaves(job, p);
   p.step = detail::step_of(job, 8);
   detail::plan_operands(job, p);
+  p.even = p.rank > 1 && job.domain.back() % p.step == 0;
+  int loads = 0;
+  bool taken = false;  // at places that each step computes anew
+  for (std::size_t i = 0; i < p.leaves.size(); ++i) {
+    loads += p.leaves[i].how >= access::vectors && p.same_as[i] == static_cast<std::int16_t>(i);
+    taken |= job.leaves[i].used && job.leaves[i].kind == leaf_kind::address;
+  }
+  if (!taken && (p.rank == 1 || p.even)) p.at_once = std::max(1, most_loads / std::max(1, loads));
   return p;
+}
+
+KILN_INLINE std::size_t reduce_scratch_bytes(const task& job, std::int64_t blocks) {
+  std::size_t reductions = 0;
+  for (int i = 0; i < job.tape.size; ++i) reductions += detail::reduces(job.tape, i);
+  return reductions * static_cast<std::size_t>(blocks) * sizeof(std::uint64_t);
 }
 
 }  // namespace kiln::cuda

@@ -140,6 +140,9 @@ class signature {
         message(kind == parameter_kind::divisor ? divisor() : index(), " ", name));
   }
   void fault() { add({parameter_kind::fault}, "uint32* fault_flag"); }
+  void finished() { add({parameter_kind::finished}, "uint32* finished"); }
+  /// Memory for words that blocks leave for the last one.
+  void shares() { add({parameter_kind::scratch}, "uint64* __restrict__ shares"); }
   void draw_offset() { add({parameter_kind::draw_offset}, "const uint64* moved"); }
   /// Memory for the shares of result r, in the type that it is computed in.
   void scratch(int r) {

@@ -157,6 +157,30 @@ class walk {
     load("some");
     out.close();
   }
+  /// The same for several steps, all whole, which are loaded one after the other (u) before any is looked at.
+  void declare_batch(lines& out, int steps) const {
+    each_leaf([&](int slot, dtype type) {
+      if (moves_along(slot))
+        out.add("vec<", storage_name(type), ", ", p_.step, "> ", leaf_name(slot), "_all[", steps, "];");
+      else if (leaf(slot).how == access::row)
+        out.add(value_name(type), " ", leaf_name(slot), "_all[", steps, "];");
+    });
+  }
+  void load_batch(lines& out) const {
+    each_leaf([&](int slot, dtype) {
+      const std::string name = leaf_name(slot);
+      if (moves_along(slot))
+        out.add(name, "_all[u] = ", load_step(slot, std::to_string(p_.step)), ";");
+      else if (leaf(slot).how == access::row)
+        out.add(name, "_all[u] = value_of(*(", begin(name, leaf(slot)), "));");
+    });
+  }
+  void open_batch(lines& out) const {
+    each_leaf([&](int slot, dtype) {
+      if (moves_along(slot) || leaf(slot).how == access::row)
+        out.add("const auto& ", leaf_name(slot), "_at = ", leaf_name(slot), "_all[u];");
+    });
+  }
   bool is_address(int slot) const { return job_.leaves[static_cast<std::size_t>(slot)].kind == leaf_kind::address; }
   /// Where the element of an address leaf lies for element `k` of a step.
   std::string address(int slot, std::string_view k) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Prints reductions over the whole domain: a map into one value per block. The tape's results are its reductions, of
-// one pass; result r is as many values as there are blocks, which a row program folds afterwards (schedule.hpp).
+// Prints reductions over the whole domain: a map into one value per block, which the block that ends last folds, always
+// in the order of the blocks. For tapes of one pass.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ namespace detail {
 void define_fold(lines& out, const tape_view& t, int i);
 std::string identity_of(const tape_view& t, int i);
 
-/// The loop of a map: a thread's steps over the domain, with everything it needs to know of each.
-void open_steps(lines& out, const walk& at, const plan& p, std::string_view index);
+/// What a thread does in its steps over the domain: `inside` for each element, k, of each.
+void reduce_steps(lines& out, const walk& at, const plan& p, std::string_view index, const lines& inside);
 
 }  // namespace detail
 

@@ -18,22 +18,50 @@ KILN_INLINE std::string identity_of(const tape_view& t, int i) {
   return literal(t[i].type, spelling_of(t[i].code).identity(t[i].type));
 }
 
-KILN_INLINE void open_steps(lines& out, const walk& at, const plan& p, std::string_view index) {
-  if (p.rank == 1) {
-    out.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
-  } else {
-    std::string all = "steps";
-    for (int d = 0; d + 1 < p.rank; ++d) all += message(" * size", d);
-    out.add("const ", index, " all = ", all, ";");
+KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::string_view index, const lines& inside) {
+  const auto place = [&](std::string_view step) {
+    if (p.rank == 1) {
+      const bool sum = step.find(' ') != step.npos;
+      out.add("const ", index, " i = ", sum ? "(" : "", step, sum ? ")" : "", " * ", p.step, ";");
+    } else {
+      out.add("const ", index, " row = divided(", step, ", by_steps), i = (", step, " - row * steps) * ", p.step, ";");
+      at.coordinates(out, index);
+    }
+  };
+  const auto elements = [&](bool whole) {
+    out.add("#pragma unroll");
+    out.open("for (int k = 0; k < ", p.step, "; ++k)");
+    if (!whole) out.add("if (k >= some) continue;");
+    out.insert(inside);
+    out.close();
+  };
+  std::string all = p.rank == 1 ? message("(size0 + ", p.step - 1, ") / ", p.step) : "steps";
+  for (int d = 0; d + 1 < p.rank; ++d) all += message(" * size", d);
+  out.add("const ", index, " all = ", all, ", threads = all_threads<", index, ">();");
+  out.add(index, " at = first_thread<", index, ">();");
+  if (p.at_once > 1) {
+    // Whole steps, loaded before the first of them is looked at.
+    const std::string whole = p.rank == 1 ? message("size0 / ", p.step) : "all";
+    out.open("for (; at + ", p.at_once - 1, " * threads < ", whole, "; at += ", p.at_once, " * threads)");
+    at.declare_batch(out, p.at_once);
+    out.add("#pragma unroll");
+    out.open("for (int u = 0; u < ", p.at_once, "; ++u)");
+    place("at + u * threads");
+    at.load_batch(out);
+    out.close();
+    out.add("#pragma unroll");
+    out.open("for (int u = 0; u < ", p.at_once, "; ++u)");
+    at.open_batch(out);
+    elements(true);
+    out.close();
+    out.close();
   }
-  out.open("for (", index, " at = first_thread<", index, ">(); at < all; at += all_threads<", index, ">())");
-  if (p.rank == 1) {
-    out.add("const ", index, " i = at * ", p.step, ";");
-  } else {
-    out.add("const ", index, " row = divided(at, by_steps), i = (at - row * steps) * ", p.step, ";");
-    at.coordinates(out, index);
-  }
-  out.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
+  out.open("for (; at < all; at += threads)");
+  place("at");
+  if (!p.even) out.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
+  at.load_steps(out);
+  elements(p.even);
+  out.close();
 }
 
 }  // namespace detail
@@ -50,54 +78,77 @@ KILN_INLINE source print_reduce(const task& job, const plan& p) {
   source out;
   statements values(t);
   walk at(job, p, t, values);
-  std::vector<bool> fixed = fixed_values(t, p);
+  const std::vector<bool> fixed = fixed_values(t, p);
   signature s(p, out);
   at.parameters(s);
+  s.shares();
+  s.finished();
+  // What a thread knows before its steps, what it does with each element, and what follows from the reductions.
   lines before, inside, after;
   std::vector<int> folds;
+  std::vector<bool> follows(static_cast<std::size_t>(t.size));
   for (int i = 0; i < t.size; ++i) {
+    const auto of_reductions = [&](std::int16_t k) { return k >= 0 && follows[static_cast<std::size_t>(k)]; };
+    follows[static_cast<std::size_t>(i)] = detail::reduces(t, i) || of_reductions(t[i].a) || of_reductions(t[i].b) ||
+                                           of_reductions(t[i].c);
     if (detail::reduces(t, i)) {
       folds.push_back(i);
-    } else if (fixed[static_cast<std::size_t>(i)]) {
-      if (!values.at(i).empty()) continue;
-      if (t[i].code == opcode::leaf)
-        values.define(before, i, is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
-      else
-        values.define(before, i);
-    } else if (t[i].code == opcode::leaf) {
-      values.define(inside, i, at.element(i));
-    } else {
-      values.define(inside, i);
+      inside.add("v", i, " = fold", i, "(v", i, ", ", values.at(t[i].a), ");");
+      values.at(i) = message("v", i);
+      continue;
     }
+    if (!values.at(i).empty()) continue;
+    if (follows[static_cast<std::size_t>(i)])
+      values.define(after, i);
+    else if (!fixed[static_cast<std::size_t>(i)])
+      t[i].code == opcode::leaf ? values.define(inside, i, at.element(i)) : values.define(inside, i);
+    else if (t[i].code == opcode::leaf)
+      values.define(before, i, is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
+    else
+      values.define(before, i);
   }
   if (values.faults()) s.fault();
   lines body;
   body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
   if (values.faults()) body.add("uint32 fault = 0;");
-  body.add("__shared__ uint64 meeting[", 32 * folds.size(), "];");
+  body.add("__shared__ uint64 meeting[", 64 * folds.size(), "];");
   for (const int i : folds) define_fold(body, t, i);
   at.define_draws(body);
   body.insert(before);
   for (const int i : folds) body.add(value_name(t[i].type), " v", i, " = ", identity_of(t, i), ";");
-  open_steps(body, at, p, s.index());
-  at.load_steps(body);
-  body.add("#pragma unroll");
-  body.open("for (int k = 0; k < ", p.step, "; ++k)");
-  body.add("if (k >= some) continue;");
-  body.insert(inside);
-  for (const int i : folds) body.add("v", i, " = fold", i, "(v", i, ", ", values.at(t[i].a), ");");
-  body.close();
-  body.close();
-  for (std::size_t k = 0; k < folds.size(); ++k)
-    body.add("leave(meeting + ", 32 * k, ", v", folds[k], ", fold", folds[k], ");");
-  body.add("__syncthreads();");
-  for (std::size_t k = 0; k < folds.size(); ++k)
-    body.add("v", folds[k], " = collect(meeting + ", 32 * k, ", ", identity_of(t, folds[k]), ", fold", folds[k], ");");
-  body.open("if (threadIdx.x == 0)");
-  for (int r = 0; r < t.result_count; ++r)
-    if (at.wanted(r)) body.add("y", r, "[blockIdx.x] = v", t.results[r], ";");
-  body.close();
+  reduce_steps(body, at, p, s.index(), inside);
+  std::size_t place = 0;
+  const auto fold_block = [&] {
+    for (std::size_t k = 0; k < folds.size(); ++k)
+      body.add("leave(meeting + ", 32 * (place + k), ", v", folds[k], ", fold", folds[k], ");");
+    body.add("__syncthreads();");
+    for (const int i : folds)
+      body.add("v", i, " = collect(meeting + ", 32 * place++, ", ", identity_of(t, i), ", fold", i, ");");
+  };
+  const auto share = [&](std::size_t k) {
+    return k == 0 ? std::string("shares") : message("shares + ", k, " * gridDim.x");
+  };
+  fold_block();
+  for (std::size_t k = 0; k < folds.size(); ++k) body.add("leave_share(", share(k), ", v", folds[k], ");");
   if (values.faults()) body.add("if (fault) *fault_flag = fault;");
+  body.add("if (!ends_last(finished)) return;");
+  for (std::size_t k = 0; k < folds.size(); ++k)
+    body.add("v", folds[k], " = collect_shares(", share(k), ", ", identity_of(t, folds[k]), ", fold", folds[k], ");");
+  fold_block();
+  body.open("if (threadIdx.x == 0)");
+  body.insert(after);
+  for (int r = 0; r < t.result_count; ++r) {
+    if (!at.wanted(r)) continue;
+    const std::string_view type = storage_name(p.stores[static_cast<std::size_t>(r)]);
+    const std::string value = values.at(t.results[r]);
+    if (p.adds[static_cast<std::size_t>(r)])
+      body.add("*y", r, " = stored_as<", type, ">(value_of(*y", r, ") + stored_as<", at.held_type(r), ">(", value,
+               "));");
+    else
+      body.add("*y", r, " = stored_as<", type, ">(", value, ");");
+  }
+  if (values.faults()) body.add("if (fault) *fault_flag = fault;");
+  body.close();
   body.close();
   finish(out, t, p, body.text(), "reduce");
   return out;

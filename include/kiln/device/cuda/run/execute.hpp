@@ -19,6 +19,7 @@
 #include <kiln/device/cuda/plan/schedule_general.hpp>
 #include <kiln/device/cuda/run/draw_offset.hpp>
 #include <kiln/device/cuda/run/fault.hpp>
+#include <kiln/device/cuda/run/finished.hpp>
 #include <kiln/device/cuda/run/kernels.hpp>
 
 namespace kiln::cuda {
@@ -27,7 +28,7 @@ namespace detail {
 
 /// One argument of a launch: a value, or where to take it from.
 struct argument {
-  enum class origin : std::uint8_t { value, leaf, result, scratch, number, draw_offset } from = origin::value;
+  enum class origin : std::uint8_t { value, leaf, result, scratch, number, draw_offset, finished } from = origin::value;
   std::int16_t index = 0;
   dtype type = dtype::int64;  ///< of a number
   std::uint64_t value = 0;    ///< or the offset in scratch memory, or from a leaf's address, in bytes

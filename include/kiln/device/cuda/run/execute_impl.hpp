@@ -80,6 +80,8 @@ KILN_INLINE argument argument_for(const parameter& x, std::uint64_t value, const
       return {origin::number, x.index, x.type, 0};
     case parameter_kind::draw_offset:
       return {origin::draw_offset, 0, dtype::int64, 0};
+    case parameter_kind::finished:
+      return {origin::finished, 0, dtype::int64, 0};
     case parameter_kind::leaf:
     case parameter_kind::result:
     case parameter_kind::scratch:
@@ -178,6 +180,9 @@ KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device
           break;
         case argument::origin::draw_offset:
           values.push_back(reinterpret_cast<std::uintptr_t>(draw_offset(device)));
+          break;
+        case argument::origin::finished:
+          values.push_back(reinterpret_cast<std::uintptr_t>(finished_word(where)));
           break;
       }
     }
