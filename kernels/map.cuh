@@ -41,7 +41,9 @@ template <int N, class T>
 __device__ inline vec<T, N> load_vector(const T* from, int some) {
   if (some == N) return *reinterpret_cast<const vec<T, N>*>(from);
   vec<T, N> out = {};
-  for (int k = 0; k < some; ++k) out[k] = from[k];
+#pragma unroll
+  for (int k = 0; k < N; ++k)
+    if (k < some) out[k] = from[k];  // by constant k: another would put `out` into memory
   return out;
 }
 template <int N, class T, class Index>
@@ -62,7 +64,9 @@ __device__ inline void store_vector(T* to, const vec<T, N>& values, int some) {
   if (some == N) {
     *reinterpret_cast<vec<T, N>*>(to) = values;
   } else {
-    for (int k = 0; k < some; ++k) to[k] = values[k];
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (k < some) to[k] = values[k];
   }
 }
 template <int N, class T, class Index>

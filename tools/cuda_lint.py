@@ -5,7 +5,7 @@
 For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but for the return from a call; static shared
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
 hold their row in registers, excepted); in maps no instruction that waits for a load of 16 bytes between those of one
-step: they are to be under way together; and in reductions of everything four such loads at once.
+step: they are to be under way together; and in reductions of everything four such loads at once, in transposes two.
 Needs nvcc and cuobjdump, from PATH, the usual folder of the toolkit, or KILN_CUDA_TOOLS=DIR:DIR; exits 77 without them.
 Prints one line per breach and exits 1 if there is any.
 """
@@ -18,7 +18,8 @@ import tempfile
 from pathlib import Path
 
 architectures = ["sm_80", "sm_90", "sm_100"]
-most_shared, most_stack, least_together = 49152, 16, 4
+most_shared, most_stack = 49152, 16
+least_together = {"kiln_reduce_all_": 4, "kiln_transpose_": 2}
 threads_of_a_multiprocessor, registers_of_a_multiprocessor = 2048, 65536
 
 line = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
@@ -94,8 +95,9 @@ def breaches_of(cubin, cuobjdump, allowed):
     for function in code.split("Function : ")[1:]:
         name = function.split(None, 1)[0]
         instructions = line.findall(function)
-        if name.startswith("kiln_reduce_all_") and together(instructions) < least_together:
-            yield f"{name}: {together(instructions)} loads under way together, not {least_together}"
+        for kind, least in least_together.items():
+            if name.startswith(kind) and together(instructions) < least:
+                yield f"{name}: {together(instructions)} loads of 16 bytes under way together, not {least}"
         if not name.startswith("kiln_map_"):
             continue
         for load, reader, following in waits_between_loads(instructions):

@@ -151,7 +151,7 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
       times_outer(2);
       break;
     case kernel_shape::transpose: {
-      auto tiles = [&](int axis) { return (job.domain[axis] + tile_size - 1) / tile_size; };
+      auto tiles = [&](int axis) { return (job.domain[axis] + p.tile - 1) / p.tile; };
       wanted = tiles(rank - 1) * tiles(rank - 2);
       times_outer(2);
       break;

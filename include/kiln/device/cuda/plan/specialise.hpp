@@ -25,7 +25,8 @@ enum class access : std::uint8_t {
   vectors,  ///< neighbours in memory, several moved at once
   each,     ///< neighbours in memory, moved one by one: not aligned for vectors
   strided,  ///< a stride, passed as a parameter
-  turned,   ///< neighbours along another axis: read along that one, a tile at a time
+  turned,   ///< neighbours along another axis: read along that one, several at once, a tile at a time
+  turned_each,  ///< ... one by one: not aligned for vectors
 };
 
 struct operand_plan {
@@ -84,6 +85,7 @@ struct plan {
   int threads = 256;                       ///< per block
   int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
   int at_once = 1;                         ///< reduce_all: steps of a thread whose loads are under way together
+  int tile = 0;                            ///< transpose: elements along both sides of a tile
   bool row_root = false;                   ///< the results are one value per row
   bool cut = false;                        ///< columns: the rows are cut into parts, each with results of its own
   bool even = false;                       ///< row programs, reduce_all: a row is whole steps, none ends within one
@@ -101,7 +103,7 @@ struct plan {
 namespace detail {
 
 inline const char* name(access how) {
-  constexpr const char* names[] = {"unused", "one", "row", "vectors", "each", "strided", "turned"};
+  constexpr const char* names[] = {"unused", "one", "row", "vectors", "each", "strided", "turned", "turned each"};
   return names[static_cast<std::size_t>(how)];
 }
 inline const char* name(summed what) {

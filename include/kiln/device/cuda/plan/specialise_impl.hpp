@@ -151,6 +151,7 @@ KILN_INLINE std::string plan::key() const {
   out += message(" step ", step, wide ? " int64" : " int32");
   if (threads != 256) out += message(" threads ", threads);
   if (held) out += message(" held ", held);
+  if (tile) out += message(" tile ", tile);
   if (at_once != 1) out += message(" at once ", at_once);
   if (row_root) out += " to rows";
   if (cut) out += " cut";

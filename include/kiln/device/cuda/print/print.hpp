@@ -32,6 +32,10 @@ class lines {
     add(parts..., " {");
     ++depth_;
   }
+  void open_scope() {
+    add("{");
+    ++depth_;
+  }
   void close(std::string_view after = {}) {
     --depth_;
     add("}", after);

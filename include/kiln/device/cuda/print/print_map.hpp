@@ -139,7 +139,7 @@ class walk {
     if (p_.even || p_.step == 1 || together.size() < 2) together.clear();
     each_leaf([&](int slot, dtype type) {
       const std::string name = leaf_name(slot);
-      if (is_address(slot)) return;
+      if (is_address(slot) || is_turned(slot)) return;
       if (std::count(together.begin(), together.end(), slot) > 0)
         out.add("vec<", storage_name(type), ", ", p_.step, "> ", name, "_at;");
       else if (moves_along(slot))
@@ -181,6 +181,7 @@ class walk {
         out.add("const auto& ", leaf_name(slot), "_at = ", leaf_name(slot), "_all[u];");
     });
   }
+  bool is_turned(int slot) const { return leaf(slot).how >= access::turned; }
   bool is_address(int slot) const { return job_.leaves[static_cast<std::size_t>(slot)].kind == leaf_kind::address; }
   /// Where the element of an address leaf lies for element `k` of a step.
   std::string address(int slot, std::string_view k) const {
@@ -240,6 +241,14 @@ std::vector<bool> fixed_values(const tape_view& t, const plan& p);
 
 /// Which instructions give a value for each element of a step, and not one for all of them.
 std::vector<bool> moving_values(const tape_view& t, const walk& at);
+
+/// A map as text: what is known before its steps, what each step computes once, and what each of its elements, k.
+struct map_lines {
+  lines before, of_step, inside;
+};
+map_lines map_steps(const tape_view& t, const plan& p, statements& values, walk& at);
+/// One step of it, whose place is known: loads, values, stores.
+void add_step(lines& out, const map_lines& map, const plan& p, const walk& at, bool faults);
 
 /// Whether the op at i takes elements that are neighbours for the elements of a step: rows of a table.
 bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i);

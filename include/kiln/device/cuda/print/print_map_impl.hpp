@@ -36,6 +36,47 @@ KILN_INLINE bool takes_neighbours(const tape_view& t, const plan& p, const std::
   return how == access::vectors || how == access::each;
 }
 
+KILN_INLINE map_lines map_steps(const tape_view& t, const plan& p, statements& values, walk& at) {
+  map_lines map;
+  const std::vector<bool> fixed = fixed_values(t, p), moving = moving_values(t, at);
+  for (int i = 0; i < t.size; ++i)
+    if (fixed[static_cast<std::size_t>(i)] && values.at(i).empty()) {
+      if (t[i].code == opcode::leaf)
+        values.define(map.before, i,
+                      is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
+      else
+        values.define(map.before, i);
+    }
+  for (int i = 0; i < t.size; ++i) {
+    if (fixed[static_cast<std::size_t>(i)]) continue;
+    lines& to = moving[static_cast<std::size_t>(i)] ? map.inside : map.of_step;
+    if (t[i].code == opcode::leaf) {
+      values.define(to, i, at.element(i));
+    } else if (takes_neighbours(t, p, moving, i)) {
+      map.of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
+                      at.address(t[t[i].b].slot, ""), ", some);");
+      values.define(map.inside, i, message("value_of(v", i, "_at[k])"));
+    } else {
+      values.define(to, i);
+    }
+  }
+  at.put_results(map.inside);
+  return map;
+}
+
+KILN_INLINE void add_step(lines& out, const map_lines& map, const plan& p, const walk& at, bool faults) {
+  at.load_steps(out);
+  out.insert(map.of_step);
+  at.declare_results(out);
+  out.add("#pragma unroll");
+  out.open("for (int k = 0; k < ", p.step, "; ++k)");
+  // What lies beyond the end may divide by zero: it must not be looked at.
+  if (faults) out.add("if (k >= some) continue;");
+  out.insert(map.inside);
+  out.close();
+  at.store_steps(out);
+}
+
 }  // namespace detail
 
 }  // namespace kiln::cuda
@@ -50,42 +91,17 @@ KILN_INLINE source print_map(const task& job, const plan& p) {
   source out;
   statements values(t);
   walk at(job, p, t, values);
-  const std::vector<bool> fixed = fixed_values(t, p);
-  auto is_fixed = [&](int i) { return fixed[static_cast<std::size_t>(i)]; };
-
-  lines body;
-  lines before, of_step, inside;
-  for (int i = 0; i < t.size; ++i)
-    if (is_fixed(i) && values.at(i).empty()) {
-      if (t[i].code == opcode::leaf)
-        values.define(before, i, is_address(t[i]) ? message("*x", t[i].slot) : message("value_of(*x", t[i].slot, ")"));
-      else
-        values.define(before, i);
-    }
-  const std::vector<bool> moving = moving_values(t, at);
-  for (int i = 0; i < t.size; ++i) {
-    if (is_fixed(i)) continue;
-    lines& to = moving[static_cast<std::size_t>(i)] ? inside : of_step;
-    if (t[i].code == opcode::leaf) {
-      values.define(to, i, at.element(i));
-    } else if (takes_neighbours(t, p, moving, i)) {
-      of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
-                  at.address(t[t[i].b].slot, ""), ", some);");
-      values.define(inside, i, message("value_of(v", i, "_at[k])"));
-    } else {
-      values.define(to, i);
-    }
-  }
-  at.put_results(inside);
+  const map_lines map = map_steps(t, p, values, at);
 
   signature s(p, out);
   at.parameters(s);
   if (values.faults()) s.fault();
   const std::string_view index = s.index();
+  lines body;
   body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
   if (values.faults()) body.add("uint32 fault = 0;");
   at.define_draws(body);
-  body.insert(before);
+  body.insert(map.before);
   if (p.rank == 1)
     body.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
   else {
@@ -101,16 +117,7 @@ KILN_INLINE source print_map(const task& job, const plan& p) {
     at.coordinates(body, index);
   }
   body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
-  at.load_steps(body);
-  body.insert(of_step);
-  at.declare_results(body);
-  body.add("#pragma unroll");
-  body.open("for (int k = 0; k < ", p.step, "; ++k)");
-  // What lies beyond the end may divide by zero: it must not be looked at.
-  if (values.faults()) body.add("if (k >= some) continue;");
-  body.insert(inside);
-  body.close();
-  at.store_steps(body);
+  add_step(body, map, p, at, values.faults());
   body.close();
   if (values.faults()) body.add("if (fault) *fault_flag = fault;");
   body.close();

@@ -3,7 +3,9 @@
 // leaves that lie along the other axis are read along it into shared memory, and from there across it.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <kiln/core/version.hpp>
