@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// CUDA's device side for a host compiler: what kernels may use, here and in device_math.hpp, and nothing else. Include
-// it before the text of a kernel (`-include`); emulate.hpp runs the result. Like NVRTC without headers, it brings no
-// standard header along, so text that needs one fails here too.
+// CUDA's device side for a host compiler: what kernels may use, here, in device_math.hpp and in device_mma.hpp, and
+// nothing else. Include it before the text of a kernel (`-include`); emulate.hpp runs the result. Like NVRTC without
+// headers, it brings no standard header along, so text that needs one fails here too.
 #pragma once
 
 #include "interface.hpp"
@@ -276,3 +276,4 @@ void __stcg(T* place, T value) {
 #pragma GCC visibility pop
 
 #include "device_math.hpp"
+#include "device_mma.hpp"

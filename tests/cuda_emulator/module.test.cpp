@@ -122,6 +122,23 @@ extern "C" __global__ void meetings(int* out) {
 
 // extern "C" __global__ void not_a_kernel(int)
 struct sizes { int rows, columns; };
+// c += a b of whole numbers, 16 x 16 and 16 x 8; b comes out of memory transposed. With `away`, one lane stays away.
+extern "C" __global__ void tensor_cores(const unsigned short* a, const unsigned short* b, float* c, int away) {
+  alignas(16) __shared__ unsigned short left[256];
+  alignas(16) __shared__ unsigned short right[16 * 8];
+  const int lane = threadIdx.x;
+  for (int i = lane; i < 256; i += 32) left[i] = a[i];
+  for (int i = lane; i < 128; i += 32) right[i] = b[i];
+  __syncwarp();
+  if (away && lane == 5) return;
+  unsigned x[4], y[4];
+  emulator::load_matrices(x, left + lane % 16 * 16 + lane / 16 * 8, false);
+  emulator::load_matrices(y, right + lane % 16 * 8, true);
+  float* const upper = c + lane / 4 * 8 + lane % 4 * 2;
+  emulator::multiply_matrices(upper[0], upper[1], upper[64], upper[65], x, y[0], y[1],
+                              [](unsigned short bits) { return float(bits); });
+}
+
 extern "C" __global__ void where(sizes all, int2* out) {
   int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
   if (row < all.rows && column < all.columns) out[row * all.columns + column] = make_int2(row, column);
@@ -295,6 +312,25 @@ TEST_CASE("indices run over blocks and threads in two dimensions") {
   }
 }
 
+TEST_CASE("a warp multiplies matrices as tensor cores do, all lanes together") {
+  buffer<unsigned short> a(256), b(128);
+  buffer<float> c(128);
+  for (std::size_t i = 0; i < 256; ++i) a[i] = static_cast<unsigned short>(i * i % 31);
+  for (std::size_t i = 0; i < 128; ++i) b[i] = static_cast<unsigned short>(i * 7 % 29), c[i] = 3;
+  const auto run = [&](int away) {
+    return report("tensor_cores", {{1}, {32}}, static_cast<const unsigned short*>(a.data()),
+                  static_cast<const unsigned short*>(b.data()), c.data(), away);
+  };
+  CHECK(run(0) == "nothing to report");
+  for (std::size_t i = 0; i < 16; ++i)
+    for (std::size_t j = 0; j < 8; ++j) {
+      float sum = 3;
+      for (std::size_t k = 0; k < 16; ++k) sum += static_cast<float>(a[i * 16 + k] * b[k * 8 + j]);
+      CHECK(c[i * 8 + j] == sum);
+    }
+  CHECK(holds(run(1), "all 32 lanes of a warp must take part"));
+}
+
 TEST_CASE("a launch that no device takes is an error") {
   buffer<int> out(1);
   CHECK(holds(report("divide", {{1}, {1025}}, 1, 1, out.data()), "1 to 1024 threads"));
@@ -326,7 +362,7 @@ TEST_CASE("dynamic shared memory is declared as in CUDA") {
 
 TEST_CASE("the kernels of a text are found by their mark") {
   const auto names = emulate::kernels_of(text);
-  CHECK(names.size() == 15);
+  CHECK(names.size() == 16);
   CHECK(names.front() == "total");
   CHECK(names.back() == "where");
 }

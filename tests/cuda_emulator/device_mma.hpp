@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tensor cores for kernels under a host compiler; part of device.hpp. What a warp's instructions mma.m16n8k16 and
+// ldmatrix do, by the layouts that the PTX ISA gives: the lanes meet, leave what they have, and take what they need.
+// Kernels call these where KILN_EMULATOR is defined, since a host compiler knows no PTX.
+#pragma once
+
+#pragma GCC visibility push(hidden)
+
+namespace emulator {
+
+// What the lanes of a warp show each other; a block has up to 32 warps.
+inline unsigned shown_registers[32][32][6];
+inline const void* shown_rows[32][32];
+
+inline unsigned warp_number() {
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
+}
+/// All 32 lanes meet at one instruction. It orders no memory, so that a __syncwarp that is missing still shows.
+inline void whole_warp(const char* otherwise, int line) {
+  if (static_cast<unsigned>(host.warp(meeting::vote, line, 0xffffffffu, 1, -1)) != 0xffffffffu) host.fail(otherwise);
+}
+KILN_EMULATOR_UNCHECKED inline unsigned short half_of(unsigned word, int which) {
+  return static_cast<unsigned short>(which == 0 ? word & 0xffffu : word >> 16);
+}
+
+/// mma.sync.aligned.m16n8k16.row.col with sums in float. `value` makes a float of 16 bits. Products and their sum are
+/// exact here before they are rounded, once; the hardware's order of adding is not known.
+template <class Value>
+KILN_EMULATOR_UNCHECKED void multiply_matrices(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4],
+                                               unsigned b0, unsigned b1, Value value, int line = __builtin_LINE()) {
+  constexpr const char* words = "mma.sync: all 32 lanes of a warp must take part";
+  unsigned(&shown)[32][6] = shown_registers[warp_number()];
+  const int own = lane();
+  for (int i = 0; i < 4; ++i) shown[own][i] = a[i];
+  shown[own][4] = b0, shown[own][5] = b1;
+  whole_warp(words, line);
+  float* const out[4] = {&c0, &c1, &c2, &c3};
+  for (int i = 0; i < 4; ++i) {
+    const int row = own / 4 + 8 * (i / 2), column = 2 * (own % 4) + i % 2;
+    double sum = *out[i];
+    for (int k = 0; k < 16; ++k) {
+      const unsigned left = shown[4 * (row % 8) + k % 8 / 2][row / 8 + 2 * (k / 8)];
+      const unsigned right = shown[4 * column + k % 8 / 2][4 + k / 8];
+      sum += static_cast<double>(value(half_of(left, k % 2))) * static_cast<double>(value(half_of(right, k % 2)));
+    }
+    *out[i] = static_cast<float>(sum);
+  }
+  whole_warp(words, line);  // all have read
+}
+
+/// ldmatrix.sync.aligned.m8n8.x4.b16, with .trans if `transposed`.
+KILN_EMULATOR_UNCHECKED inline void load_matrices(unsigned (&out)[4], const void* row, bool transposed,
+                                                  int line = __builtin_LINE()) {
+  constexpr const char* words = "ldmatrix: all 32 lanes of a warp must take part";
+  if (reinterpret_cast<size_t>(row) % 16 != 0) host.fail("ldmatrix: a row that does not begin at 16 bytes");
+  if (checked) host.access(row, 16, false);
+  const void*(&shown)[32] = shown_rows[warp_number()];
+  const int own = lane();
+  shown[own] = row;
+  whole_warp(words, line);
+  const auto element = [&](int matrix, int r, int c) {
+    return static_cast<unsigned>(static_cast<const unsigned short*>(shown[8 * matrix + r])[c]);
+  };
+  for (int m = 0; m < 4; ++m) {
+    const int first = own / 4, second = 2 * (own % 4);
+    out[m] = transposed ? element(m, second, first) | element(m, second + 1, first) << 16
+                        : element(m, first, second) | element(m, first, second + 1) << 16;
+  }
+  whole_warp(words, line);
+}
+
+}  // namespace emulator
+
+#pragma GCC visibility pop
