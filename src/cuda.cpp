@@ -53,6 +53,7 @@
 #include <kiln/device/cuda/print/print_rows_impl.hpp>
 #include <kiln/device/cuda/print/print_transpose_impl.hpp>
 #include <kiln/device/cuda/print/spelling_impl.hpp>
+#include <kiln/device/cuda/run/attention_impl.hpp>
 #include <kiln/device/cuda/run/draw_offset_impl.hpp>
 #include <kiln/device/cuda/run/execute_impl.hpp>
 #include <kiln/device/cuda/run/fault_impl.hpp>

@@ -21,7 +21,7 @@ template void detail::product_gradient<float, Cpu>(const detail::saved_product&,
 
 template Tensor<std::int64_t> detail::best_positions<true>(const Tensor<float>&, const axes&, bool, const char*);
 
-template class detail::attention_node<float>;
+template class detail::attention_node<float, Cpu>;
 template Tensor<float> detail::attention_of(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
                                             const scaled_attention_options<float, Cpu>&, double);
 template Tensor<float> detail::composed_attention(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,

@@ -26,7 +26,7 @@ beside = ("k", "c")  # bindings for other languages: they see all layers, and he
 optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", *eigen_exchange, "kiln/nn.hpp",
             "kiln/tensor/turned.hpp", "kiln/data", "kiln/io", "kiln/distributed", "kiln/ops/text.hpp",
-            "kiln/nn/functional/attention.hpp", "kiln/device/cpu/products/attention.hpp", "kiln/nn/functional/lstm.hpp", "kiln/device/cpu/products/lstm.hpp")  # outside kiln.hpp
+            "kiln/nn/functional/attention", "kiln/device/cpu/products/attention.hpp", "kiln/nn/functional/lstm.hpp", "kiln/device/cpu/products/lstm.hpp")  # outside kiln.hpp
 
 
 def is_optional(header):

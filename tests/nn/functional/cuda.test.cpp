@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Convolution, pooling and batch norm of Tensor<T, Cuda> over the stand-in: sums and gradients that can be had by hand.
+// Convolution, pooling, batch norm and attention of Tensor<T, Cuda> over the stand-in: sums and gradients that can be
+// had by hand.
+#include <kiln/autograd/create_graph.hpp>
 #include <kiln/cuda.hpp>
+#include <kiln/nn/functional/attention.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
 
@@ -187,4 +190,73 @@ TEST_CASE("cuda batch norm: cuDNN's pass finds out values that were changed, and
   CHECK(variance.state()->memory->version == 1);
   x.fill_(1);
   CHECK_THROWS_AS(backward(y, x), graph_error);
+}
+
+TEST_CASE("cuda attention: averages of what is seen, their gradients, and no second ones") {
+  const auto& device = emulate::stand_in();
+  // Queries of zeros see all keys alike. Views, as layers have them: (batch, time, heads, width) with the axes swapped.
+  on_gpu q = zeros<float, Cuda>({1, 2, 2, 3}), k = on_device(waves(24, 1), {1, 4, 2, 3}),
+         v = arange<float, Cuda>(16).reshape({1, 4, 2, 2});
+  q.requires_grad(), k.requires_grad(), v.requires_grad();
+  const Tensor<bool, Cuda> seen = Tensor<bool>{true, true, false, true}.to<Cuda>();
+  const auto attend = [&] {
+    return scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
+                                        {.causal = true, .mask = seen});
+  };
+  const on_gpu y = attend();
+  CHECK(values(y) == list{0, 1, 2, 3, 2, 3, 4, 5});  // the first key, the mean of the first two, of each head
+  if (device.emulated()) CHECK(device.count("cuLaunchKernel") <= 4);  // fills, and one for all of it
+  backward(sum(y));
+  CHECK(values(v.grad()) == list{1.5, 1.5, 1.5, 1.5, .5, .5, .5, .5, 0, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(values(k.grad()) == list(24, 0));
+  const list keys = values(k), dq = values(q.grad());
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(dq[i] == 0);  // who sees one key alone cannot change it
+    // d (mean of v) / dq = sum over two keys of (v - mean) k / (2 sqrt 3); v - mean are -2 and 2, twice.
+    CHECK(dq[6 + i] == doctest::Approx((keys[6 + i] - keys[i]) * 2 / std::sqrt(3.0)).epsilon(1e-5));
+  }
+  backward(sum(attend()));  // added to what is there
+  CHECK(values(v.grad())[0] == 3);
+  CHECK_THROWS_WITH_AS(grad(sum(attend()), q, {.create_graph = true}),
+                       "create_graph: scaled_dot_product_attention has no second derivative: call backward() without "
+                       "create_graph, or detach() what goes into it",
+                       graph_error);
+}
+
+TEST_CASE("cuda attention: dropout gives its mask, backward the same one; half types have tensor cores") {
+  emulate::stand_in();
+  manual_seed(3);
+  Tensor<half, Cuda> q = zeros<half, Cuda>({5, 8}), k = zeros<half, Cuda>({16, 8}),
+                     v = cast<half>(eye<float, Cuda>(16));
+  v.requires_grad();
+  const Tensor<half, Cuda> y = scaled_dot_product_attention(q, k, v, {.dropout = 0.5});
+  const list mask = values(cast<float>(y));  // what was kept, as twice a sixteenth
+  for (const double x : mask) CHECK((x == 0 || x == 0.125));
+  CHECK(std::count(mask.begin(), mask.end(), 0) > 20);
+  backward(sum(y));
+  const list dv = values(cast<float>(v.grad()));
+  for (std::size_t j = 0; j < 16; ++j) {
+    double column = 0;
+    for (std::size_t i = 0; i < 5; ++i) column += mask[16 * i + j];
+    for (std::size_t c = 0; c < 16; ++c) CHECK(dv[16 * j + c] == column);
+  }
+}
+
+TEST_CASE("cuda attention: memory grows with the length; rows wider than the kernels take are composed") {
+  emulate::stand_in();
+  const auto in_use = [](std::int64_t length, std::int64_t width) {
+    on_gpu q = ones<float, Cuda>({length, width});
+    q.requires_grad();
+    const std::size_t before = cuda::memory_stats().in_use;
+    const on_gpu y = scaled_dot_product_attention(q, q, q);
+    const std::size_t kept = cuda::memory_stats().in_use - before;
+    backward(sum(y));
+    CHECK(values(q.grad())[0] == doctest::Approx(1).epsilon(1e-5));  // of the values, all of which are mixed alike
+    return kept;
+  };
+  CHECK(in_use(512, 4) <= 512 * (4 + 1) * 4 + 4096);  // the result and a number for each query; scores were 1 MiB
+  CHECK(in_use(6, 130) > 0);
+  const on_gpu q = ones<float, Cuda>({2, 5, 4}), none = ones<float, Cuda>({2, 0, 4});
+  CHECK(values(scaled_dot_product_attention(q, none, none)) == list(40, 0));
+  CHECK(scaled_dot_product_attention(none, q, q).sizes() == dims{2, 0, 4});
 }

@@ -63,8 +63,8 @@ struct typed_driver_table {
   void (*average_pool)(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y) = nullptr;
   void (*average_pool_backward)(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx,
                                 bool add) = nullptr;
-  void (*attention)(const attention_job<T>& job, T* out, T* logsumexp) = nullptr;  ///< of float and double
-  void (*attention_backward)(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+  void (*attention)(const attention_job& job, T* out, T* logsumexp) = nullptr;  ///< of float and double
+  void (*attention_backward)(const attention_job& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
                              T* dv) = nullptr;
   void (*lstm)(const lstm_job<T>& job, T* out) = nullptr;  ///< of float and double
   void (*lstm_backward)(const lstm_job<T>& job, const lstm_gradients<T>& gradients) = nullptr;
@@ -185,11 +185,11 @@ void average_pool_backward(const pooling_sizes& s, const average_divisor& diviso
   here_for<T>().average_pool_backward(s, divisor, dy, dx, add);
 }
 template <class T>
-void attention(const attention_job<T>& job, T* out, T* logsumexp) {
+void attention(const attention_job& job, T* out, T* logsumexp) {
   here_for<T>().attention(job, out, logsumexp);
 }
 template <class T>
-void attention_backward(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+void attention_backward(const attention_job& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
                         T* dv) {
   here_for<T>().attention_backward(job, out, logsumexp, dout, dq, dk, dv);
 }

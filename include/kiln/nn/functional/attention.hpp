@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// scaled_dot_product_attention. On the processor it never holds the matrix of scores
-// (device/cpu/products/attention.hpp): beside its operands and its result it keeps one number for each query. On other
-// devices it is the products and the softmax between them.
+// scaled_dot_product_attention. Where a device has kernels for it (attention_kernels.hpp) it never holds the matrix of
+// scores: beside its operands and its result it keeps one number for each query. The processor's stand in
+// device/cpu/products/attention.hpp, those of Cuda in kernels/attention.cuh. Elsewhere it is the products and the
+// softmax between them.
 #pragma once
 
 #include <array>
@@ -11,11 +12,11 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <kiln/core/attention_job.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/expr/reductions.hpp>
+#include <kiln/nn/functional/attention_kernels.hpp>
 #include <kiln/nn/functional/dropout.hpp>
 #include <kiln/nn/functional/window.hpp>
 #include <kiln/tensor/op_node.hpp>
@@ -55,59 +56,63 @@ struct scaled_attention_options {
   std::optional<double> scale{};  ///< of the products; none: 1 / sqrt(width of the queries)
 };
 
+template <>
+struct attention_kernels<Cpu> {
+  static constexpr bool any = true;
+  template <class T>
+  static constexpr bool takes() {
+    return std::is_same_v<T, float> || std::is_same_v<T, double>;
+  }
+  static constexpr bool fits(const attention_job&, const storage&) { return true; }
+  template <class T>
+  static void forward(const attention_job& job, T* out, T* logsumexp, const storage&) {
+    cpu::drivers::attention(job, out, logsumexp);
+  }
+  template <class T>
+  static void backward(const attention_job& job, const T* out, const T* logsumexp, const T* dout,
+                       attention_targets& targets, const storage&) {
+    T* to[3] = {};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (targets[i]) to[i] = static_cast<T*>(targets[i]->added(detail::functions_of<Cpu>).data);
+    cpu::drivers::attention_backward(job, out, logsumexp, dout, to[0], to[1], to[2]);
+  }
+};
+
 namespace detail {
 
-/// Matrices as the job wants them, of a tensor of their sizes and strides.
-template <class T>
-matrix_places<T> places_of(const void* data, const dims& sizes, const dims& strides) {
-  const int leading = sizes.rank() - 2;
-  matrix_places<T> at{static_cast<const T*>(data), {}, strides[leading], strides[leading + 1]};
-  std::int64_t matrices = 1;
-  for (int i = 0; i < leading; ++i) matrices *= sizes[i];
-  at.offsets.reserve(static_cast<std::size_t>(matrices));
-  for (std::int64_t n = 0; n < matrices; ++n) {
-    std::int64_t offset = 0, rest = n;
-    for (int i = leading - 1; i >= 0; --i) offset += rest % sizes[i] * strides[i], rest /= sizes[i];
-    at.offsets.push_back(offset);
-  }
+/// Matrices as the job wants them, of a tensor of their strides.
+inline matrix_places places_of(const void* data, const dims& strides) {
+  matrix_places at{.data = data};
+  const int leading = strides.rank() - 2;
+  for (int i = 0; i < leading; ++i) at.strides.push_back(strides[i]);
+  at.row = strides[leading], at.column = strides[leading + 1];
   return at;
 }
 
-template <class T>
+template <class T, class D>
 class attention_node final : public op_node_of<3, 7> {
  public:
   using operands = std::array<const tensor_state*, 7>;  // q, k, v, result, logsumexp, masks or null
-  attention_node(const attention_job<T>& job, const operands& kept, std::array<ref<gradient_record>, 3> records)
-      : op_node_of(functions_of<Cpu>), job_(job) {
-    job_.q = job_.k = job_.v = job_.added = {}, job_.allowed = {};  // made again of what is kept
+  attention_node(const attention_job& job, const operands& kept, std::array<ref<gradient_record>, 3> records)
+      : op_node_of(functions_of<D>), job_(job) {
     for (std::size_t i = 0; i < 3; ++i) input[i] = std::move(records[i]);
     for (std::size_t i = 0; i < 7; ++i)
       if (kept[i]) saved[i].save(*kept[i]);
   }
   const char* name() const override { return "scaled_dot_product_attention"; }
   void backward(const ref<tensor_state>& gradient) override {
-    check_saved(*gradient->memory);
-    attention_job<T> job = job_;
-    const auto places = [&]<class E>(std::type_identity<E>, const saved_value& v) {
-      return places_of<E>(v.data, v.sizes, v.strides);
-    };
-    job.q = places(std::type_identity<T>{}, saved[0]);
-    job.k = places(std::type_identity<T>{}, saved[1]);
-    job.v = places(std::type_identity<T>{}, saved[2]);
-    if (saved[5].memory) job.added = places(std::type_identity<T>{}, saved[5]);
-    if (saved[6].memory) job.allowed = places(std::type_identity<bool>{}, saved[6]);
-    T* to[3] = {};
+    const storage& near = *gradient->memory;
+    check_saved(near);
+    attention_targets targets;
     for (int i = 0; i < 3; ++i)
-      if (wants(i)) {
-        gradient_target into = target(i, *gradient->memory);
-        to[i] = static_cast<T*>(into.added(device()).data);
-      }
-    cpu::drivers::attention_backward(job, static_cast<const T*>(saved[3].data), static_cast<const T*>(saved[4].data),
-                                     static_cast<const T*>(gradient->data), to[0], to[1], to[2]);
+      if (wants(i)) targets[static_cast<std::size_t>(i)] = target(i, near);
+    attention_kernels<D>::template backward<T>(job_, static_cast<const T*>(saved[3].data),
+                                               static_cast<const compute_t<T>*>(saved[4].data),
+                                               static_cast<const T*>(gradient->data), targets, near);
   }
 
  private:
-  attention_job<T> job_;
+  attention_job job_;
 };
 
 /// Throws shape_error unless stacks of queries, keys, values and a mask go together.
@@ -121,49 +126,43 @@ inline void expect_attention(const dims& q, const dims& k, const dims& v) {
                               "with the same axes in front"));
 }
 
-template <class T>
-Tensor<T> attention_of(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
-                       const scaled_attention_options<T, Cpu>& options, double scale) {
+/// By the device's kernels; `job` says all but where masks lie and what is drawn.
+template <class T, class D>
+Tensor<T, D> blockwise_attention(const Tensor<T, D>& q, const Tensor<T, D>& k, const Tensor<T, D>& v,
+                                 const scaled_attention_options<T, D>& options, attention_job job) {
   const bool recorded = grad_enabled();
   const no_grad quiet;  // the mask is expanded here; the operands are read where they are
-  const dims sizes = q.sizes();
-  const int last = sizes.rank() - 1;
-  dims scores = sizes, result = sizes, each = sizes;
-  scores[last] = k.sizes()[last - 1], result[last] = v.sizes()[last], each.erase(last);
-  attention_job<T> job{.matrices = 1,
-                       .queries = sizes[last - 1],
-                       .keys = scores[last],
-                       .width = sizes[last],
-                       .value_width = result[last],
-                       .q = places_of<T>(q.data(), sizes, q.strides()),
-                       .k = places_of<T>(k.data(), k.sizes(), k.strides()),
-                       .v = places_of<T>(v.data(), v.sizes(), v.strides()),
-                       .causal = options.causal,
-                       .scale = static_cast<T>(scale),
-                       .dropout = options.dropout};
-  for (int i = 0; i < last - 1; ++i) job.matrices *= sizes[i];
+  const int last = q.sizes().rank() - 1;
+  dims scores = q.sizes(), result = q.sizes(), each = q.sizes();
+  scores[last] = job.keys, result[last] = job.value_width, each.erase(last);
   if (options.dropout > 0)
     job.stream =
         default_generator().take(static_cast<std::uint64_t>(job.matrices * job.queries * job.blocks_per_row()));
-  Tensor<T> added;
-  Tensor<bool> allowed;
+  auto out = new_output(q, result), logsumexp = executor<D>::new_tensor(dtype_of<compute_t<T>>, each, *out->memory);
+  const storage& near = *out->memory;
+  Tensor<T, D> added;
+  Tensor<bool, D> allowed;
   if (options.mask.added.defined()) {
     added = expand(options.mask.added, scores);
-    job.added = places_of<T>(added.data(), scores, added.strides());
+    job.added = places_of(added.data(), added.strides());
+    executor<D>::check_operand(*added.state()->memory, near);
   }
   if (options.mask.allowed.defined()) {
     allowed = expand(options.mask.allowed, scores);
-    job.allowed = places_of<bool>(allowed.data(), scores, allowed.strides());
+    job.allowed = places_of(allowed.data(), allowed.strides());
+    executor<D>::check_operand(*allowed.state()->memory, near);
   }
-  auto out = new_output(q, result), logsumexp = new_output(q, each);
-  if (count(result) > 0) cpu::drivers::attention(job, static_cast<T*>(out->data), static_cast<T*>(logsumexp->data));
+  for (const auto* x : {&q, &k, &v}) executor<D>::check_operand(*x->state()->memory, near);
+  if (count(result) > 0)
+    attention_kernels<D>::template forward<T>(job, static_cast<T*>(out->data),
+                                              static_cast<compute_t<T>*>(logsumexp->data), near);
   std::array<ref<gradient_record>, 3> records{q.state()->history, k.state()->history, v.state()->history};
-  if (!recorded || !(records[0] || records[1] || records[2])) return Tensor<T>(std::move(out));
+  if (!recorded || !(records[0] || records[1] || records[2])) return Tensor<T, D>(std::move(out));
   const auto if_any = [](const auto& x) { return x.defined() ? x.state().get() : nullptr; };
-  const typename attention_node<T>::operands kept{q.state().get(), k.state().get(), v.state().get(), out.get(),
-                                                  logsumexp.get(), if_any(added),   if_any(allowed)};
-  graph_node* const node = new attention_node<T>(job, kept, std::move(records));
-  return with_producer<T, Cpu>(std::move(out), node);
+  const typename attention_node<T, D>::operands kept{q.state().get(), k.state().get(), v.state().get(), out.get(),
+                                                     logsumexp.get(), if_any(added),   if_any(allowed)};
+  graph_node* const node = new attention_node<T, D>(job, kept, std::move(records));
+  return with_producer<T, D>(std::move(out), node);
 }
 
 /// The same as a softmax between two products, on any device: the scores are a tensor.
@@ -185,8 +184,35 @@ Tensor<T, D> composed_attention(const Tensor<T, D>& q, const Tensor<T, D>& k, co
   return matmul(weights, v);
 }
 
+/// By the device's kernels, if it has some that take these operands; else composed.
+template <class T, class D>
+Tensor<T, D> attention_of(const Tensor<T, D>& q, const Tensor<T, D>& k, const Tensor<T, D>& v,
+                          const scaled_attention_options<T, D>& options, double scale) {
+  const dims& sizes = q.sizes();
+  const int last = sizes.rank() - 1;
+  attention_job job{.type = dtype_of<T>,
+                    .matrices = 1,
+                    .queries = sizes[last - 1],
+                    .keys = k.sizes()[last - 1],
+                    .width = sizes[last],
+                    .value_width = v.sizes()[last],
+                    .q = places_of(q.data(), q.strides()),
+                    .k = places_of(k.data(), k.strides()),
+                    .v = places_of(v.data(), v.strides()),
+                    .causal = options.causal,
+                    .scale = scale,
+                    .dropout = options.dropout};
+  // Results without elements may have more matrices than can be counted.
+  bool nothing = job.value_width == 0;
+  for (int i = 0; i < last; ++i) nothing = nothing || sizes[i] == 0;
+  if (nothing) return composed_attention(q, k, v, options, scale);
+  for (int i = 0; i < last - 1; ++i) job.stack.push_back(sizes[i]), job.matrices *= sizes[i];
+  if (!attention_kernels<D>::fits(job, *q.state()->memory)) return composed_attention(q, k, v, options, scale);
+  return blockwise_attention(q, k, v, options, job);
+}
+
 #ifdef KILN_COMPILED  // in src/models.cpp
-extern template class attention_node<float>;
+extern template class attention_node<float, Cpu>;
 extern template Tensor<float> attention_of(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
                                            const scaled_attention_options<float, Cpu>&, double);
 extern template Tensor<float> composed_attention(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
@@ -196,10 +222,11 @@ extern template Tensor<float> composed_attention(const Tensor<float>&, const Ten
 }  // namespace detail
 
 /// softmax(scale q k^T + mask) v for queries (..., L, E), keys (..., S, E) and values (..., S, V): torch's function of
-/// the name. On the processor no matrix of scores is ever held: memory grows with L + S; it has no second derivative
-/// there (graph_error). On Cuda the scores are a tensor. A query that sees no key gets zeros. The mask has no gradient;
-/// half and bfloat16 are computed in float. Throws shape_error where sizes do not fit, value_error for a dropout
-/// outside [0, 1], graph_error for a mask that asks for its gradient.
+/// the name. No matrix of scores is ever held on the processor, nor on Cuda for E and V of up to 128: memory grows with
+/// L + S; it has no second derivative there (graph_error). Wider, or on another device, the scores are a tensor. A
+/// query that sees no key gets zeros. The mask has no gradient. half and bfloat16 are summed in float, on Cuda by
+/// tensor cores, for which weights are rounded to the type. Throws shape_error where sizes do not fit, value_error for
+/// a dropout outside [0, 1], graph_error for a mask that asks for its gradient.
 template <Element T, class D>
 Tensor<T, D> scaled_dot_product_attention(const Tensor<T, D>& query, const std::type_identity_t<Tensor<T, D>>& key,
                                           const std::type_identity_t<Tensor<T, D>>& value,
@@ -217,19 +244,15 @@ Tensor<T, D> scaled_dot_product_attention(const Tensor<T, D>& query, const std::
         "scaled_dot_product_attention: the mask asks for a gradient and has none here: detach() it, or write the "
         "softmax between the products yourself");
   const double scale = options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  if constexpr (!std::is_same_v<D, Cpu>) {
+  if constexpr (!attention_kernels<D>::any) {
     return detail::composed_attention(query, key, value, options, scale);
-  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    // Results without elements may have more matrices than can be counted.
-    bool nothing = value.size(-1) == 0;
-    for (int i = 0; i + 1 < query.dim(); ++i) nothing = nothing || query.size(i) == 0;
-    if (nothing) return detail::composed_attention(query, key, value, options, scale);
+  } else if constexpr (attention_kernels<D>::template takes<T>()) {
     return detail::attention_of(query, key, value, options, scale);
   } else {
-    scaled_attention_options<float, Cpu> wide{options.causal, {}, options.dropout, scale};
+    scaled_attention_options<float, D> wide{options.causal, {}, options.dropout, scale};
     wide.mask.allowed = mask.allowed;
     if (mask.added.defined()) wide.mask.added = cast<float>(mask.added);
-    const Tensor<float> q = cast<float>(query), k = cast<float>(key), v = cast<float>(value);
+    const Tensor<float, D> q = cast<float>(query), k = cast<float>(key), v = cast<float>(value);
     return cast<T>(detail::attention_of(q, k, v, wide, scale));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Convolution, pooling and batch norm of Tensor<T, Cuda>: by cuDNN, and by kernels of our own where it has none or does
-// not say which of several maxima gets the gradient.
+// Convolution, pooling, batch norm and attention of Tensor<T, Cuda>: by cuDNN, and by kernels of our own where it has
+// none or does not say which of several maxima gets the gradient.
 #pragma once
 
 #include <array>
@@ -13,7 +13,9 @@
 #include <kiln/device/cuda/libraries/convolution.hpp>
 #include <kiln/device/cuda/libraries/multiply_plan.hpp>
 #include <kiln/device/cuda/libraries/pooling.hpp>
+#include <kiln/device/cuda/run/attention.hpp>
 #include <kiln/device/cuda/run/pool.hpp>
+#include <kiln/nn/functional/attention_kernels.hpp>
 #include <kiln/nn/functional/batch_norm.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>
@@ -30,6 +32,17 @@ inline const cuda::registration<cuda::registered_kernels> registered_pool_kernel
   for (const pool_kernel which :
        {pool_kernel::max, pool_kernel::max_backward, pool_kernel::average, pool_kernel::average_backward})
     all.push_back(print_pool(which, dtype_of<T>));
+  return all;
+}}};
+
+template <Element T>
+inline const cuda::registration<cuda::registered_kernels> registered_attention_kernels{{[] {
+  using cuda::attention_kernel;
+  std::vector<cuda::source> all{print_attention(attention_kernel::common, dtype_of<T>, cuda::attention_widths[0])};
+  for (const int width : cuda::attention_widths)
+    for (const attention_kernel which :
+         {attention_kernel::forward, attention_kernel::backward_keys, attention_kernel::backward_queries})
+      all.push_back(print_attention(which, dtype_of<T>, width));
   return all;
 }}};
 
@@ -87,6 +100,31 @@ struct pooling<Cuda> {
       cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
     else
       cuda::pool_average_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+  }
+};
+
+template <>
+struct attention_kernels<Cuda> {
+  static constexpr bool any = true;
+  template <class T>
+  static constexpr bool takes() {
+    return true;
+  }
+  static bool fits(const attention_job& job, const storage& near) {
+    return cuda::can_attend(job, detail::executor<Cuda>::device_of(near));
+  }
+  template <class T>
+  static void forward(const attention_job& job, T* out, compute_t<T>* logsumexp, const storage& near) {
+    static_cast<void>(detail::registered_attention_kernels<T>);
+    cuda::attention(job, out, logsumexp, detail::stream_near(near));
+  }
+  template <class T>
+  static void backward(const attention_job& job, const T* out, const compute_t<T>* logsumexp, const T* dout,
+                       attention_targets& targets, const storage& near) {
+    const auto place = [&](std::size_t i) {
+      return targets[i] ? cuda::attention_target{targets[i]->tensor->data, targets[i]->add} : cuda::attention_target{};
+    };
+    cuda::attention_backward(job, out, logsumexp, dout, place(0), place(1), place(2), detail::stream_near(near));
   }
 };
 

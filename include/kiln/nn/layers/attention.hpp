@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// MultiheadAttention, and sinusoids that tell positions. On the processor no matrix of scores is held
-// (nn/functional/attention.hpp).
+// MultiheadAttention, and sinusoids that tell positions. No matrix of scores is held (nn/functional/attention.hpp).
 #pragma once
 
 #include <cmath>

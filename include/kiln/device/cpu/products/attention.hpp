@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <kiln/core/attention_job.hpp>
-#include <kiln/device/cpu/products/gemm.hpp>
-#include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/gemm.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
 
@@ -22,6 +22,12 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 namespace detail {
 
 inline constexpr std::int64_t attention_queries = 64, attention_keys = 128;  // of a block
+
+/// A row of matrix `number` of a stack.
+template <class E>
+const E* row_of(const matrix_places& m, const dims& stack, std::int64_t number, std::int64_t row) {
+  return static_cast<const E*>(m.data) + m.offset(number, stack) + row * m.row;
+}
 
 /// A block of scores of one matrix, and what is made of it. One of each thread.
 template <class T>
@@ -32,7 +38,7 @@ class attention_block {
   static constexpr std::int64_t stride = attention_keys;  // a multiple of every step
   static constexpr T nothing = -std::numeric_limits<T>::infinity();
 
-  explicit attention_block(const attention_job<T>& job) : job_(job), weights(room()), slopes(room()) {
+  explicit attention_block(const attention_job& job) : job_(job), weights(room()), slopes(room()) {
     if (job.dropout > 0) kept.resize(room()), drawn_.resize(static_cast<std::size_t>(stride));
   }
 
@@ -40,24 +46,20 @@ class attention_block {
   /// what a row has beyond its keys.
   void score(std::int64_t i, std::int64_t q0, std::int64_t q1, std::int64_t k0, std::int64_t k1) {
     i_ = i, q0_ = q0, q1_ = q1, k0_ = k0, k1_ = k1;
-    const std::size_t at = static_cast<std::size_t>(i);
-    gemm<T>(rows(), columns(), job_.width,
-            {job_.q.data + job_.q.offsets[at] + q0 * job_.q.row, job_.q.row, job_.q.column},
-            {job_.k.data + job_.k.offsets[at] + k0 * job_.k.row, job_.k.column, job_.k.row}, weights.data(), stride);
-    const vector scale(job_.scale);
+    gemm<T>(rows(), columns(), job_.width, {start<T>(job_.q, q0), job_.q.row, job_.q.column},
+            {start<T>(job_.k, k0), job_.k.column, job_.k.row}, weights.data(), stride);
+    const vector scale(static_cast<T>(job_.scale));
     for (std::int64_t r = 0; r < rows(); ++r) {
       T* const row = row_of(weights, r);
       // What lies beyond the keys was never written.
       std::fill(row + columns(), row + padded(), nothing);
       for (std::int64_t c = 0; c < padded(); c += step) store(row + c, load<step>(row + c) * scale);
       if (job_.added.data) {
-        const T* const add =
-            job_.added.data + job_.added.offsets[at] + (q0 + r) * job_.added.row + k0 * job_.added.column;
+        const T* const add = start<T>(job_.added, q0 + r) + k0 * job_.added.column;
         for (std::int64_t c = 0; c < columns(); ++c) row[c] += add[c * job_.added.column];
       }
       if (job_.allowed.data) {
-        const bool* const see =
-            job_.allowed.data + job_.allowed.offsets[at] + (q0 + r) * job_.allowed.row + k0 * job_.allowed.column;
+        const bool* const see = start<bool>(job_.allowed, q0 + r) + k0 * job_.allowed.column;
         for (std::int64_t c = 0; c < columns(); ++c)
           if (!see[c * job_.allowed.column]) row[c] = nothing;
       }
@@ -107,8 +109,12 @@ class attention_block {
   static const T* row_of(const std::vector<T>& of, std::int64_t r) { return of.data() + r * stride; }
 
  private:
+  template <class E>
+  const E* start(const matrix_places& m, std::int64_t row) const {
+    return detail::row_of<E>(m, job_.stack, i_, row);
+  }
   static std::size_t room() { return static_cast<std::size_t>(attention_queries * stride); }
-  const attention_job<T>& job_;
+  const attention_job& job_;
   std::int64_t i_ = 0, q0_ = 0, q1_ = 0, k0_ = 0, k1_ = 0;
   std::vector<float> drawn_;
 
@@ -117,8 +123,7 @@ class attention_block {
 };
 
 /// Below which key the queries up to q1 - 1 see any.
-template <class T>
-std::int64_t last_key(const attention_job<T>& job, std::int64_t q1) {
+inline std::int64_t last_key(const attention_job& job, std::int64_t q1) {
   return job.causal ? std::min(job.keys, q1) : job.keys;
 }
 
@@ -127,7 +132,7 @@ std::int64_t last_key(const attention_job<T>& job, std::int64_t q1) {
 /// The results (matrices, queries, value_width), 0 for a query that sees no key, and for each query the logarithm of
 /// the sum of the exponentials of its scores.
 template <class T>
-void attention(const attention_job<T>& job, T* out, T* logsumexp) {
+void attention(const attention_job& job, T* out, T* logsumexp) {
   const std::int64_t blocks = (job.queries + detail::attention_queries - 1) / detail::attention_queries;
   parallel_for(job.matrices * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     detail::attention_block<T> block(job);
@@ -139,8 +144,7 @@ void attention(const attention_job<T>& job, T* out, T* logsumexp) {
       std::fill_n(sum, q1 - q0, T(0));
       T* const to = out + (i * job.queries + q0) * width;
       std::fill_n(to, (q1 - q0) * width, T(0));
-      const matrix_ref<const T> values{job.v.data + job.v.offsets[static_cast<std::size_t>(i)], job.v.row,
-                                       job.v.column};
+      const matrix_ref<const T> values{detail::row_of<T>(job.v, job.stack, i, 0), job.v.row, job.v.column};
       const std::int64_t stop = detail::last_key(job, q1);
       for (std::int64_t k0 = 0; k0 < stop; k0 += detail::attention_keys) {
         const std::int64_t k1 = std::min(k0 + detail::attention_keys, stop);
@@ -173,9 +177,10 @@ void attention(const attention_job<T>& job, T* out, T* logsumexp) {
 /// Adds the gradients of queries, keys and values, contiguous, to what stands in dq, dk and dv, each of which may be
 /// null. `out` and `logsumexp` are what attention() gave, dout is the gradient of its results.
 template <class T>
-void attention_backward(const attention_job<T>& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
+void attention_backward(const attention_job& job, const T* out, const T* logsumexp, const T* dout, T* dq, T* dk,
                         T* dv) {
   const std::int64_t width = job.value_width;
+  const T scale = static_cast<T>(job.scale);
   // What each weight of a query's has too much: the sum of all, weighted.
   std::vector<T> common(static_cast<std::size_t>(job.matrices * job.queries));
   parallel_for(job.matrices * job.queries, 256, [&](std::int64_t begin, std::int64_t end) {
@@ -191,7 +196,6 @@ void attention_backward(const attention_job<T>& job, const T* out, const T* logs
     const std::int64_t q1 = std::min(q0 + detail::attention_queries, job.queries), stop = detail::last_key(job, q1),
                        k1 = std::min(k0 + detail::attention_keys, stop), rows = q1 - q0, n = k1 - k0;
     if (n <= 0) return;
-    const std::size_t at = static_cast<std::size_t>(i);
     const T* const g = dout + (i * job.queries + q0) * width;
     block.score(i, q0, q1, k0, k1);
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -200,7 +204,7 @@ void attention_backward(const attention_job<T>& job, const T* out, const T* logs
       if (job.dropout > 0) block.draw(r);
     }
     if (to_q || to_k) {
-      gemm<T>(rows, n, width, {g, width, 1}, {job.v.data + job.v.offsets[at] + k0 * job.v.row, job.v.column, job.v.row},
+      gemm<T>(rows, n, width, {g, width, 1}, {detail::row_of<T>(job.v, job.stack, i, k0), job.v.column, job.v.row},
               block.slopes.data(), block.stride);
       for (std::int64_t r = 0; r < rows; ++r) {
         T* const slope = block.row_of(block.slopes, r);
@@ -210,7 +214,7 @@ void attention_backward(const attention_job<T>& job, const T* out, const T* logs
           const T* const kept = block.row_of(block.kept, r);
           for (std::int64_t c = 0; c < n; ++c) slope[c] *= kept[c];
         }
-        for (std::int64_t c = 0; c < n; ++c) slope[c] = weight[c] * (slope[c] - less) * job.scale;
+        for (std::int64_t c = 0; c < n; ++c) slope[c] = weight[c] * (slope[c] - less) * scale;
       }
     }
     if (to_v) {
@@ -222,11 +226,11 @@ void attention_backward(const attention_job<T>& job, const T* out, const T* logs
     }
     if (to_k)
       gemm<T>(n, job.width, rows, {block.slopes.data(), 1, block.stride},
-              {job.q.data + job.q.offsets[at] + q0 * job.q.row, job.q.row, job.q.column},
+              {detail::row_of<T>(job.q, job.stack, i, q0), job.q.row, job.q.column},
               to_k + (i * job.keys + k0) * job.width, job.width, true);
     if (to_q)
       gemm<T>(rows, job.width, n, {block.slopes.data(), block.stride, 1},
-              {job.k.data + job.k.offsets[at] + k0 * job.k.row, job.k.row, job.k.column},
+              {detail::row_of<T>(job.k, job.stack, i, k0), job.k.row, job.k.column},
               to_q + (i * job.queries + q0) * job.width, job.width, true);
   };
   const std::int64_t q_step = detail::attention_queries, k_step = detail::attention_keys;

@@ -12,7 +12,427 @@ struct skeleton {
   std::string_view name, text;
 };
 
-inline constexpr std::array<skeleton, 8> skeletons{{
+inline constexpr std::array<skeleton, 11> skeletons{{
+    {"kernels/attention.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Attention without its matrix of scores, as on the processor (device/cpu/products/attention.hpp): a block of threads
+// has a tile of queries, walks over the tiles of keys, and keeps of each query the largest score so far and the sum of
+// the exponentials. Backward makes the weights again, once by tiles of keys for the gradients of keys and values, once
+// by tiles of queries for that of the queries: each sum is made by one thread, in one order.
+#pragma once
+
+#include <kernels/random.cuh>
+#include <kernels/tiles.cuh>
+
+namespace kiln::kernels {
+
+/// Matrices in memory: row r and column c of number i stand `place(i) + r row + c column` elements behind `data`.
+struct attention_matrices {
+  const void* data;
+  int64 stack[6], row, column;
+  int32 wide;  ///< whether rows may be read 16 bytes at a time
+};
+struct attention_shape {
+  int64 matrices, queries, keys;
+  int32 width, value_width, rank, causal;
+  int64 sizes[6];                              ///< of the axes in front
+  attention_matrices q, k, v, added, allowed;  ///< the last two without data: none
+  double scale, kept;  ///< of products; what weights are multiplied with that dropout keeps: 1 without
+  uint64 seed, first;
+  uint32 dropped;  ///< of 2^24 weights
+  int32 drops;
+};
+
+/// Who computes what of a tile, the rows that a block has, and those of the tiles that it walks over.
+template <class Grid, int Rows, int Steps>
+struct tiling {
+  using grid = Grid;
+  static constexpr int rows = Rows, steps = Steps;
+};
+/// Of queries, keys and values in rows of W elements: as large as registers and 99 KiB of shared memory allow, which
+/// every GPU from sm_80 on has.
+template <class T, int W>
+struct attention_tiles {
+  static constexpr int steps = sizeof(T) == 8 && W > 32 ? 16 : 32;
+  using forward = tiling<fma_grid<T>, (sizeof(T) == 4 ? 64 : 32), steps>;
+  using backward = tiling<fma_grid<T>, steps, steps>;
+};
+template <class T, int W>
+struct half_attention_tiles {
+  static constexpr int steps = W > 64 ? 32 : 64;
+  using forward = tiling<mma_grid<T, 1>, 64, steps>;
+  using backward = tiling<mma_grid<T, 2>, 64, steps>;
+};
+template <int W>
+struct attention_tiles<half, W> : half_attention_tiles<half, W> {};
+template <int W>
+struct attention_tiles<bfloat16, W> : half_attention_tiles<bfloat16, W> {};
+
+/// Whether a block of so many rows, threads and bytes of shared memory is what a tiling takes. Forward has a tile of
+/// queries, one of keys, one of values and the weights; backward two fixed tiles, two others, weights and slopes; and
+/// both what dropout keeps.
+template <class T, int W, class Tiling>
+constexpr bool fits_block(bool forward, int rows, int threads, int bytes) {
+  constexpr int pad = tile_step<T>, tiles = Tiling::rows + Tiling::steps,
+                weights = Tiling::rows * (Tiling::steps + pad);
+  const int elements = (forward ? tiles + Tiling::steps : 2 * tiles) * (W + pad) + (forward ? weights : 2 * weights);
+  return rows == Tiling::rows && threads == Tiling::grid::threads &&
+         bytes == elements * int(sizeof(T)) + Tiling::rows * Tiling::steps;
+}
+
+/// Where matrix `number` begins; null if there are no such matrices.
+template <class T>
+__device__ inline const T* matrix_of(const attention_shape& s, const attention_matrices& m, int64 number) {
+  if (m.data == nullptr) return nullptr;
+  int64 offset = 0;
+  for (int i = s.rank - 1; i > 0; --i) {
+    offset += number % s.sizes[i] * m.stack[i];
+    number /= s.sizes[i];
+  }
+  if (s.rank > 0) offset += number * m.stack[0];
+  return static_cast<const T*>(m.data) + offset;
+}
+
+/// Brings rows [first, first + Rows) into shared memory, with zeros for what there is not.
+template <int Rows, int W, int Threads, class T>
+__device__ inline void load_tile(T* to, const attention_matrices& m, const T* from, int64 first, int64 end, int width) {
+  constexpr int step = tile_step<T>, stride = W + step;
+  if (m.wide) {
+#pragma unroll 4
+    for (int at = int(threadIdx.x); at < Rows * (W / step); at += Threads) {
+      const int r = at / (W / step), c = at % (W / step) * step;
+      vec<T, step> x = {};
+      if (first + r < end && c < width) x = *reinterpret_cast<const vec<T, step>*>(from + (first + r) * m.row + c);
+      *reinterpret_cast<vec<T, step>*>(to + r * stride + c) = x;
+    }
+  } else {
+#pragma unroll 4
+    for (int at = int(threadIdx.x); at < Rows * W; at += Threads) {
+      const int r = at / W, c = at % W;
+      T x = {};
+      if (first + r < end && c < width) x = from[(first + r) * m.row + c * m.column];
+      to[r * stride + c] = x;
+    }
+  }
+}
+
+/// What a tile of queries may see of a tile of keys.
+template <class T, class C>
+struct attention_view {
+  const T* added;
+  const bool* allowed;
+  int64 added_row, added_column, allowed_row, allowed_column;
+  int queries, keys, ahead;  ///< of this tile; how many keys more than its own number a query sees
+
+  __device__ inline attention_view(const attention_shape& s, int64 matrix, int64 q0, int64 k0)
+      : added(matrix_of<T>(s, s.added, matrix)),
+        allowed(matrix_of<bool>(s, s.allowed, matrix)),
+        added_row(s.added.row),
+        added_column(s.added.column),
+        allowed_row(s.allowed.row),
+        allowed_column(s.allowed.column) {
+    move_to(s, q0, k0);
+    if (added) added += q0 * added_row + k0 * added_column;
+    if (allowed) allowed += q0 * allowed_row + k0 * allowed_column;
+  }
+  __device__ inline void move_to(const attention_shape& s, int64 q0, int64 k0) {
+    constexpr int64 far = 1 << 20;
+    queries = int(s.queries - q0 < far ? s.queries - q0 : far);
+    keys = int(s.keys - k0 < far ? s.keys - k0 : far);
+    ahead = int(!s.causal || q0 - k0 > far ? far : q0 - k0);
+  }
+  /// A score as it counts: with what is added to it, -inf for a key that the query does not see.
+  __device__ inline C seen(C score, int q, int k) const {
+    if (q >= queries || k >= keys || k - q > ahead) return -infinity<C>();
+    if (added) score += value_of(added[q * added_row + k * added_column]);
+    if (allowed && !allowed[q * allowed_row + k * allowed_column]) return -infinity<C>();
+    return score;
+  }
+};
+
+/// exp(x), for what is rounded to a half type after it by the function that the hardware has.
+template <class T, class C>
+__device__ inline C attention_exp(C x) {
+  if constexpr (sizeof(T) == 2)
+    return exp2(x * 1.44269504088896341f);
+  else
+    return exp(x);
+}
+
+/// Which weights of a tile dropout keeps; a block of the stream says that of four keys, and every row of weights begins
+/// one. Rows of the tile are queries, or keys if those come first.
+template <int Queries, int Keys, bool KeysFirst, int Threads>
+__device__ inline void draw_tile(bool* to, const attention_shape& s, uint64 first, int64 row, int64 k0) {
+  for (int at = int(threadIdx.x); at < Queries * (Keys / 4); at += Threads) {
+    const int q = at / (Keys / 4), k = at % (Keys / 4) * 4;
+    const words4 words = philox(first + uint64((row + q) * ((s.keys + 3) / 4) + (k0 + k) / 4), s.seed);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      to[KeysFirst ? (k + i) * Queries + q : q * Keys + k + i] = words.at[i] >> 8 >= s.dropped;
+  }
+}
+
+/// The larger one, or a nan.
+struct attention_larger {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct attention_plus {
+  template <class C>
+  __device__ C operator()(C a, C b) const {
+    return a + b;
+  }
+};
+
+/// One block for each tile of queries of each matrix, the last ones first: of a causal job they take longest.
+template <class T, int W, class C>
+__device__ inline void attention_forward(char* memory, const attention_shape& s, T* out, C* logsumexp,
+                                         const uint64* moved) {
+  using tiles = typename attention_tiles<T, W>::forward;
+  using grid = typename tiles::grid;
+  constexpr int Rows = tiles::rows, Steps = tiles::steps, threads = grid::threads;
+  constexpr int stride = W + tile_step<T>, weight_stride = Steps + tile_step<T>;
+  constexpr int R = grid::template rows<Rows>, N = grid::template columns<Steps>, V = grid::template columns<W>;
+  T *const q = reinterpret_cast<T*>(memory), *const k = q + Rows * stride, *const v = k + Steps * stride,
+           *const weights = v + Steps * stride;
+  bool* const kept = reinterpret_cast<bool*>(weights + Rows * weight_stride);
+  const int64 count = (s.queries + Rows - 1) / Rows, matrix = int64(blockIdx.x) / count,
+              q0 = (count - 1 - int64(blockIdx.x) % count) * Rows;
+  const T *const all_k = matrix_of<T>(s, s.k, matrix), *const all_v = matrix_of<T>(s, s.v, matrix);
+  load_tile<Rows, W, threads>(q, s.q, matrix_of<T>(s, s.q, matrix), q0, s.queries, s.width);
+  const uint64 first = s.drops ? s.first + *moved : 0;
+  const int depth = (s.width + 15) / 16 * 16;
+  const C scale = C(s.scale);
+  C mixed[R][V] = {}, most[R], sum[R];
+#pragma unroll
+  for (int i = 0; i < R; ++i) most[i] = -infinity<C>(), sum[i] = 0;
+  const int64 stop = s.causal && q0 + Rows < s.keys ? q0 + Rows : s.keys;
+  for (int64 k0 = 0; k0 < stop; k0 += Steps) {
+    __syncthreads();  // the tiles before have been read
+    load_tile<Steps, W, threads>(k, s.k, all_k, k0, s.keys, s.width);
+    load_tile<Steps, W, threads>(v, s.v, all_v, k0, s.keys, s.value_width);
+    if (s.drops) draw_tile<Rows, Steps, false, threads>(kept, s, first, matrix * s.queries + q0, k0);
+    __syncthreads();
+    C score[R][N] = {};
+    grid::times_transposed(score, q, stride, k, stride, depth);
+    const attention_view<T, C> view(s, matrix, q0, k0);
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      const int r = grid::row(i);
+      C now = most[i];
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        score[i][j] = view.seen(score[i][j] * scale, r, grid::template column<N>(j));
+        now = attention_larger{}(now, score[i][j]);
+      }
+      now = fold_row<grid>(now, attention_larger{});
+      // While nothing has been seen, any base will do.
+      const C base = now == -infinity<C>() ? C(0) : now;
+      const C shrunk = most[i] == now ? C(1) : attention_exp<T>(most[i] - base);
+      most[i] = now;
+      sum[i] *= shrunk;
+#pragma unroll
+      for (int c = 0; c < V; ++c) mixed[i][c] *= shrunk;
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const int c = grid::template column<N>(j);
+        const C weight = attention_exp<T>(score[i][j] - base);
+        sum[i] += weight;
+        weights[r * weight_stride + c] = stored_as<T>(s.drops && !kept[r * Steps + c] ? C(0) : weight);
+      }
+    }
+    __syncwarp();  // a row is within one warp
+    grid::times(mixed, weights, weight_stride, v, stride, Steps);
+  }
+#pragma unroll
+  for (int i = 0; i < R; ++i) {
+    const C whole = fold_row<grid>(sum[i], attention_plus{}), share = whole == C(0) ? C(0) : C(s.kept) / whole;
+    const int64 row = q0 + grid::row(i);
+    if (row >= s.queries) continue;
+    if (int(threadIdx.x) % grid::sharing == 0) logsumexp[matrix * s.queries + row] = most[i] + log(whole);
+#pragma unroll
+    for (int c = 0; c < V; ++c) {
+      const int column = grid::template column<V>(c);
+      if (column < s.value_width)
+        out[(matrix * s.queries + row) * s.value_width + column] = stored_as<T>(mixed[i][c] * share);
+    }
+  }
+}
+
+/// What each slope of a query has too much: the sum of all, weighted, which is the product of the result and its
+/// gradient. A warp for each of `rows`.
+template <class T, class C>
+__device__ inline void attention_common(const T* out, const T* dout, C* common, int64 rows, int64 width) {
+  for (int64 row = first_thread<int64>() / 32; row < rows; row += all_threads<int64>() / 32) {
+    C sum = 0;
+    for (int64 c = threadIdx.x % 32; c < width; c += 32)
+      sum += value_of(out[row * width + c]) * value_of(dout[row * width + c]);
+#pragma unroll
+    for (int way = 16; way > 0; way /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, way);
+    if (threadIdx.x % 32 == 0) common[row] = sum;
+  }
+}
+
+/// What backward is given besides the job.
+struct attention_gradient {
+  attention_matrices dout;
+  const void *logsumexp, *common;  ///< of each query
+};
+
+/// From a product of query and key, the weight that it had, and from the slope of the weighted value that of the score
+/// over the scale. Of a weight that dropout keeps only that.
+template <class T, class C>
+__device__ inline void weight_and_slope(const attention_shape& s, const attention_view<T, C>& view, int q, int k,
+                                        bool kept, C whole, C common, C& weight, C& slope) {
+  const C score = view.seen(weight * C(s.scale), q, k);
+  const C before = attention_exp<T>(score - (whole == -infinity<C>() ? C(0) : whole));
+  weight = kept ? before : C(0);
+  slope = before * ((kept ? slope * C(s.kept) : C(0)) - common);
+}
+
+template <class T, class C>
+__device__ inline void give_gradient(T* to, C x, bool add) {
+  *to = stored_as<T>(add ? value_of(*to) + x : x);
+}
+
+/// One block for each tile of keys of each matrix. dk or dv may be null, or both one place, if dv adds: a thread has
+/// the same elements of both.
+template <class T, int W, class C>
+__device__ inline void attention_backward_keys(char* memory, const attention_shape& s, const attention_gradient& g,
+                                               T* dk, T* dv, bool add_k, bool add_v, const uint64* moved) {
+  using tiles = typename attention_tiles<T, W>::backward;
+  using grid = typename tiles::grid;
+  constexpr int Rows = tiles::rows, Steps = tiles::steps, threads = grid::threads;
+  constexpr int stride = W + tile_step<T>, weight_stride = Steps + tile_step<T>;
+  constexpr int R = grid::template rows<Rows>, N = grid::template columns<Steps>, V = grid::template columns<W>;
+  T *const k = reinterpret_cast<T*>(memory), *const v = k + Rows * stride, *const q = v + Rows * stride,
+           *const dout = q + Steps * stride, *const weights = dout + Steps * stride,
+           *const slopes = weights + Rows * weight_stride;
+  bool* const kept = reinterpret_cast<bool*>(slopes + Rows * weight_stride);
+  const int64 count = (s.keys + Rows - 1) / Rows, matrix = int64(blockIdx.x) / count,
+              k0 = int64(blockIdx.x) % count * Rows;
+  const T *const all_q = matrix_of<T>(s, s.q, matrix), *const all_dout = matrix_of<T>(s, g.dout, matrix);
+  const C *const logsumexp = static_cast<const C*>(g.logsumexp) + matrix * s.queries, *const common =
+                                                                                          static_cast<const C*>(
+                                                                                              g.common) +
+                                                                                          matrix * s.queries;
+  load_tile<Rows, W, threads>(k, s.k, matrix_of<T>(s, s.k, matrix), k0, s.keys, s.width);
+  load_tile<Rows, W, threads>(v, s.v, matrix_of<T>(s, s.v, matrix), k0, s.keys, s.value_width);
+  const uint64 first = s.drops ? s.first + *moved : 0;
+  const int depth = (s.width + 15) / 16 * 16, value_depth = (s.value_width + 15) / 16 * 16;
+  C of_k[R][V] = {}, of_v[R][V] = {};
+  for (int64 q0 = s.causal ? k0 / Steps * Steps : 0; q0 < s.queries; q0 += Steps) {
+    __syncthreads();
+    load_tile<Steps, W, threads>(q, s.q, all_q, q0, s.queries, s.width);
+    load_tile<Steps, W, threads>(dout, g.dout, all_dout, q0, s.queries, s.value_width);
+    if (s.drops) draw_tile<Steps, Rows, true, threads>(kept, s, first, matrix * s.queries + q0, k0);
+    __syncthreads();
+    C weight[R][N] = {}, slope[R][N] = {};
+    grid::times_transposed(weight, k, stride, q, stride, depth);
+    grid::times_transposed(slope, v, stride, dout, stride, value_depth);
+    const attention_view<T, C> view(s, matrix, q0, k0);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const int c = grid::template column<N>(j);
+      const bool there = q0 + c < s.queries;
+      const C whole = there ? logsumexp[q0 + c] : C(0), less = there ? common[q0 + c] : C(0);
+#pragma unroll
+      for (int i = 0; i < R; ++i) {
+        const int r = grid::row(i);
+        weight_and_slope<T>(s, view, c, r, !s.drops || kept[r * Steps + c], whole, less, weight[i][j], slope[i][j]);
+        weights[r * weight_stride + c] = stored_as<T>(weight[i][j]);
+        slopes[r * weight_stride + c] = stored_as<T>(slope[i][j]);
+      }
+    }
+    __syncthreads();
+    if (dv) grid::times(of_v, weights, weight_stride, dout, stride, Steps);
+    if (dk) grid::times(of_k, slopes, weight_stride, q, stride, Steps);
+  }
+#pragma unroll
+  for (int i = 0; i < R; ++i) {
+    const int64 row = k0 + grid::row(i);
+    if (row >= s.keys) continue;
+#pragma unroll
+    for (int c = 0; c < V; ++c) {
+      const int column = grid::template column<V>(c);
+      if (dk && column < s.width)
+        give_gradient(dk + (matrix * s.keys + row) * s.width + column, of_k[i][c] * C(s.scale), add_k);
+      if (dv && column < s.value_width)
+        give_gradient(dv + (matrix * s.keys + row) * s.value_width + column, of_v[i][c] * C(s.kept), add_v);
+    }
+  }
+}
+
+/// One block for each tile of queries of each matrix.
+template <class T, int W, class C>
+__device__ inline void attention_backward_queries(char* memory, const attention_shape& s, const attention_gradient& g,
+                                                  T* dq, bool add, const uint64* moved) {
+  using tiles = typename attention_tiles<T, W>::backward;
+  using grid = typename tiles::grid;
+  constexpr int Rows = tiles::rows, Steps = tiles::steps, threads = grid::threads;
+  constexpr int stride = W + tile_step<T>, weight_stride = Steps + tile_step<T>;
+  constexpr int R = grid::template rows<Rows>, N = grid::template columns<Steps>, V = grid::template columns<W>;
+  T *const q = reinterpret_cast<T*>(memory), *const dout = q + Rows * stride, *const k = dout + Rows * stride,
+           *const v = k + Steps * stride, *const slopes = v + Steps * stride;
+  bool* const kept = reinterpret_cast<bool*>(slopes + Rows * weight_stride);
+  const int64 count = (s.queries + Rows - 1) / Rows, matrix = int64(blockIdx.x) / count,
+              q0 = (count - 1 - int64(blockIdx.x) % count) * Rows;
+  const T *const all_k = matrix_of<T>(s, s.k, matrix), *const all_v = matrix_of<T>(s, s.v, matrix);
+  load_tile<Rows, W, threads>(q, s.q, matrix_of<T>(s, s.q, matrix), q0, s.queries, s.width);
+  load_tile<Rows, W, threads>(dout, g.dout, matrix_of<T>(s, g.dout, matrix), q0, s.queries, s.value_width);
+  const uint64 first = s.drops ? s.first + *moved : 0;
+  const int depth = (s.width + 15) / 16 * 16, value_depth = (s.value_width + 15) / 16 * 16;
+  C of_q[R][V] = {}, whole[R], less[R];
+#pragma unroll
+  for (int i = 0; i < R; ++i) {
+    const int64 row = q0 + grid::row(i);
+    whole[i] = row < s.queries ? static_cast<const C*>(g.logsumexp)[matrix * s.queries + row] : C(0);
+    less[i] = row < s.queries ? static_cast<const C*>(g.common)[matrix * s.queries + row] : C(0);
+  }
+  const int64 stop = s.causal && q0 + Rows < s.keys ? q0 + Rows : s.keys;
+  for (int64 k0 = 0; k0 < stop; k0 += Steps) {
+    __syncthreads();
+    load_tile<Steps, W, threads>(k, s.k, all_k, k0, s.keys, s.width);
+    load_tile<Steps, W, threads>(v, s.v, all_v, k0, s.keys, s.value_width);
+    if (s.drops) draw_tile<Rows, Steps, false, threads>(kept, s, first, matrix * s.queries + q0, k0);
+    __syncthreads();
+    C weight[R][N] = {}, slope[R][N] = {};
+    grid::times_transposed(weight, q, stride, k, stride, depth);
+    grid::times_transposed(slope, dout, stride, v, stride, value_depth);
+    const attention_view<T, C> view(s, matrix, q0, k0);
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      const int r = grid::row(i);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const int c = grid::template column<N>(j);
+        weight_and_slope<T>(s, view, r, c, !s.drops || kept[r * Steps + c], whole[i], less[i], weight[i][j],
+                            slope[i][j]);
+        slopes[r * weight_stride + c] = stored_as<T>(slope[i][j]);
+      }
+    }
+    if constexpr (grid::row_in_warp)
+      __syncwarp();
+    else
+      __syncthreads();
+    grid::times(of_q, slopes, weight_stride, k, stride, Steps);
+  }
+#pragma unroll
+  for (int i = 0; i < R; ++i) {
+    const int64 row = q0 + grid::row(i);
+    if (row >= s.queries) continue;
+#pragma unroll
+    for (int c = 0; c < V; ++c) {
+      const int column = grid::template column<V>(c);
+      if (column < s.width)
+        give_gradient(dq + (matrix * s.queries + row) * s.width + column, of_q[i][c] * C(s.scale), add);
+    }
+  }
+}
+
+}  // namespace kiln::kernels
+)cuh"},
     {"kernels/gamma.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
 // The logarithm of the gamma function and its derivatives, in double as on the CPU: these functions are rare, and float
 // would lose its digits near their zeros.
@@ -660,6 +1080,71 @@ __device__ inline double erfc(double x) { return ::erfc(x); }
 
 }  // namespace kiln::kernels
 )cuh"},
+    {"kernels/mma.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Tensor cores: a warp's product of 16 x 16 and 16 x 8 numbers of a half type, summed in float (sm_80 and later), and
+// how its operands come out of shared memory. Who has which element: PTX ISA, "Matrix Fragments for mma.m16n8k16".
+#pragma once
+
+#include <kernels/types.cuh>
+
+namespace kiln::kernels {
+
+/// Four matrices of 8 x 8 elements of 16 bits out of shared memory; lane l says where row l % 8 of matrix l / 8 begins,
+/// at a multiple of 16 bytes. Of matrix m, out[m] has row lane / 4, columns 2 (lane % 4) and the next.
+__device__ inline void load_matrices(uint32 (&out)[4], const void* row) {
+#if defined(KILN_EMULATOR)
+  emulator::load_matrices(out, row, false);
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(uint32(__cvta_generic_to_shared(row)))
+               : "memory");
+#endif
+}
+/// The same of the transposed matrices: out[m] has rows 2 (lane % 4) and the next of column lane / 4.
+__device__ inline void load_transposed_matrices(uint32 (&out)[4], const void* row) {
+#if defined(KILN_EMULATOR)
+  emulator::load_matrices(out, row, true);
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(uint32(__cvta_generic_to_shared(row)))
+               : "memory");
+#endif
+}
+
+/// Adds the product of a (16 x 16) and b (16 x 8) to (c0 c1; c2 c3), which stand in rows lane / 4 and that + 8, columns
+/// 2 (lane % 4) and the next.
+template <class T>
+__device__ inline void multiply_matrices(float& c0, float& c1, float& c2, float& c3, const uint32 (&a)[4], uint32 b0,
+                                         uint32 b1);
+template <>
+__device__ inline void multiply_matrices<half>(float& c0, float& c1, float& c2, float& c3, const uint32 (&a)[4],
+                                               uint32 b0, uint32 b1) {
+#if defined(KILN_EMULATOR)
+  emulator::multiply_matrices(c0, c1, c2, c3, a, b0, b1, [](uint16 bits) { return to_float(half{bits}); });
+#else
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+template <>
+__device__ inline void multiply_matrices<bfloat16>(float& c0, float& c1, float& c2, float& c3, const uint32 (&a)[4],
+                                                   uint32 b0, uint32 b1) {
+#if defined(KILN_EMULATOR)
+  emulator::multiply_matrices(c0, c1, c2, c3, a, b0, b1, [](uint16 bits) { return to_float(bfloat16{bits}); });
+#else
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+}  // namespace kiln::kernels
+)cuh"},
     {"kernels/pool.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
 // Poolings and their gradients, one thread for each element that is written: the gradient of an element is gathered
 // from the windows that it lies under, so that no two threads add to one place.
@@ -1076,6 +1561,153 @@ __device__ inline void fold_warps(uint64* shared, vec<T, N>& x, Fold fold) {
       for (int k = 0; k < N; ++k) x[k] = fold(x[k], places[(other * N + k) * 32 + lane]);
   }
   __syncthreads();  // before the next one writes there
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/tiles.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Products of tiles that lie in shared memory, into sums that lie in the registers of a block: by plain multiplications
+// and additions, or by tensor cores. Both say which rows and columns of a result a thread has, so that what is done to
+// it in between is written once. The threads that share a row stand beside each other in a warp.
+#pragma once
+
+#include <kernels/mma.cuh>
+
+namespace kiln::kernels {
+
+/// Elements that are moved at once, and that rows of a tile are longer than they need be, so that the rows which a warp
+/// reads together begin in other banks.
+template <class T>
+inline constexpr int tile_step = int(16 / sizeof(T));
+
+/// float and double: 16 x 8 threads.
+template <class T>
+struct fma_grid {
+  using element = T;
+  using sum = T;
+  static constexpr int threads = 128, sharing = 8;  ///< of a block; threads with parts of the same rows
+  static constexpr bool row_in_warp = true;         ///< whether all of a row is within one warp
+  template <int Rows>
+  static constexpr int rows = Rows / 16;  ///< that a thread has, of so many
+  template <int Columns>
+  static constexpr int columns = Columns / 8;
+
+  static __device__ inline int row(int i) { return int(threadIdx.x) / 8 + 16 * i; }
+  template <int N>
+  static __device__ inline int column(int j) {
+    return int(threadIdx.x) % 8 + 8 * j;
+  }
+
+  /// Adds a b^T, of which each row has `depth` elements: a multiple of 16.
+  template <int R, int N>
+  static __device__ inline void times_transposed(T (&out)[R][N], const T* a, int a_row, const T* b, int b_row,
+                                                 int depth) {
+    constexpr int step = tile_step<T>;
+    const T *const a0 = a + row(0) * a_row, *const b0 = b + column<N>(0) * b_row;
+    for (int k = 0; k < depth; k += step) {
+      vec<T, step> left[R];
+#pragma unroll
+      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const vec<T, step>*>(a0 + 16 * i * a_row + k);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const vec<T, step> right = *reinterpret_cast<const vec<T, step>*>(b0 + 8 * j * b_row + k);
+#pragma unroll
+        for (int i = 0; i < R; ++i)
+#pragma unroll
+          for (int m = 0; m < step; ++m) out[i][j] += left[i][m] * right[m];
+      }
+    }
+  }
+  /// Adds a b, of `depth` columns and rows.
+  template <int R, int N>
+  static __device__ inline void times(T (&out)[R][N], const T* a, int a_row, const T* b, int b_row, int depth) {
+    constexpr int step = tile_step<T>;
+    const T *const a0 = a + row(0) * a_row, *const b0 = b + column<N>(0);
+    for (int k = 0; k < depth; k += step) {
+      vec<T, step> left[R];
+#pragma unroll
+      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const vec<T, step>*>(a0 + 16 * i * a_row + k);
+#pragma unroll
+      for (int m = 0; m < step; ++m)
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+          const T right = b0[(k + m) * b_row + 8 * j];
+#pragma unroll
+          for (int i = 0; i < R; ++i) out[i][j] += left[i][m] * right;
+        }
+    }
+  }
+};
+
+/// half and bfloat16: 64 rows, 16 for each of four warps, and so many warps beside each other.
+template <class T, int Across>
+struct mma_grid {
+  using element = T;
+  using sum = float;
+  static constexpr int threads = 128 * Across, sharing = 4;
+  static constexpr bool row_in_warp = Across == 1;
+  template <int Rows>
+  static constexpr int rows = Rows / 32;
+  template <int Columns>
+  static constexpr int columns = Columns / Across / 4;
+
+  static __device__ inline int lane() { return int(threadIdx.x) % 32; }
+  static __device__ inline int first_row() { return int(threadIdx.x) / 32 % 4 * 16; }
+  template <int N>
+  static __device__ inline int first_column() {
+    return int(threadIdx.x) / 128 * (4 * N);
+  }
+  static __device__ inline int row(int i) { return first_row() + lane() / 4 + 8 * i; }
+  template <int N>
+  static __device__ inline int column(int j) {
+    return first_column<N>() + 8 * (j / 2) + 2 * (lane() % 4) + j % 2;
+  }
+
+  template <int N>
+  static __device__ inline void times_transposed(float (&out)[2][N], const T* a, int a_row, const T* b, int b_row,
+                                                 int depth) {
+    const T *const a0 = a + (first_row() + lane() % 16) * a_row + lane() / 16 * 8,
+                   *const b0 = b + (first_column<N>() + lane() / 16 * 8 + lane() % 8) * b_row + lane() / 8 % 2 * 8;
+    for (int k = 0; k < depth; k += 16) {
+      uint32 left[4], right[4];
+      load_matrices(left, a0 + k);
+#pragma unroll
+      for (int j = 0; j < N; j += 4) {  // 16 columns
+        load_matrices(right, b0 + 4 * j * b_row + k);
+        add(out, j, left, right);
+      }
+    }
+  }
+  template <int N>
+  static __device__ inline void times(float (&out)[2][N], const T* a, int a_row, const T* b, int b_row, int depth) {
+    const T* const a0 = a + (first_row() + lane() % 16) * a_row + lane() / 16 * 8;
+    const T* const b0 = b + lane() % 16 * b_row + first_column<N>() + lane() / 16 * 8;
+    for (int k = 0; k < depth; k += 16) {
+      uint32 left[4], right[4];
+      load_matrices(left, a0 + k);
+#pragma unroll
+      for (int j = 0; j < N; j += 4) {
+        load_transposed_matrices(right, b0 + k * b_row + 4 * j);
+        add(out, j, left, right);
+      }
+    }
+  }
+
+ private:
+  template <int N>
+  static __device__ inline void add(float (&out)[2][N], int j, const uint32 (&left)[4], const uint32 (&right)[4]) {
+    static_assert(N % 4 == 0, "a warp has a multiple of 16 columns");
+    multiply_matrices<T>(out[0][j], out[0][j + 1], out[1][j], out[1][j + 1], left, right[0], right[1]);
+    multiply_matrices<T>(out[0][j + 2], out[0][j + 3], out[1][j + 2], out[1][j + 3], left, right[2], right[3]);
+  }
+};
+
+/// Joins what the threads of a row have; each gets the result.
+template <class Grid, class C, class Fold>
+__device__ inline C fold_row(C x, Fold fold) {
+#pragma unroll
+  for (int way = Grid::sharing / 2; way > 0; way /= 2) x = fold(x, __shfl_xor_sync(0xffffffffu, x, way));
+  return x;
 }
 
 }  // namespace kiln::kernels
