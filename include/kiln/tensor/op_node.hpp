@@ -85,6 +85,15 @@ inline void add_to_gradient(const runnable& add, const tensor_state& values, gra
   add.run(job, *to.memory);
 }
 
+/// Gives a record its gradient in memory that nobody else keeps: the record takes it, or it is added to what is there.
+inline void hand_over_gradient(const runnable& add, ref<tensor_state> made, gradient_record& record) {
+  ref<tensor_state>& so_far = arriving_gradient(record);
+  if (so_far)
+    add_to_gradient(add, *made, record);
+  else
+    so_far = std::move(made);
+}
+
 /// Makes a node the producer of a tensor.
 inline void set_producer(tensor_state& of, ref<graph_node> node) {
   of.history = new_record(of.type, of.sizes);

@@ -55,9 +55,8 @@ class transfer_node final : public op_node_of<1> {
   }
   void backward(const ref<tensor_state>& gradient) override {
     const Tensor<T, To> there(gradient);
-    const Tensor<T, From> here(moved_to<To>(there.contiguous_layout() ? gradient : there.clone().state(), home_));
-    ref<tensor_state>& so_far = arriving_gradient(*input[0]);
-    so_far = so_far ? Tensor<T, From>(Tensor<T, From>(so_far) + here).state() : here.state();
+    hand_over_gradient(*adding_kernel<T, From>(),
+                       moved_to<To>(there.contiguous_layout() ? gradient : there.clone().state(), home_), *input[0]);
   }
   void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     the_recorder().add(*input[0], Tensor<T, To>(gradient).template to<From>(home_).state(), device());

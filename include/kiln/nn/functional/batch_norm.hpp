@@ -55,13 +55,6 @@ Tensor<T, Device> restored(const saved_value& v) {
   return Tensor<T, Device>(std::move(state));
 }
 
-/// Adds to the gradient of a record, or makes it.
-template <Element T, class Device>
-void add_gradient(gradient_record& record, const Tensor<T, Device>& value) {
-  ref<tensor_state>& so_far = arriving_gradient(record);
-  so_far = so_far ? untracked(Tensor<T, Device>(so_far) + value).state() : value.state();
-}
-
 /// What the parts of a batch norm look like: x as (batch, channels, elements of an image), numbers of a channel as
 /// (channels, 1).
 struct batch_norm_sizes {
@@ -100,22 +93,25 @@ class batch_norm_node final : public op_node_of<3, 2> {
     check_saved(*gradient->memory);
     const Tensor<T, Device> x = restored<T, Device>(saved[0]), g = Tensor<T, Device>(gradient).reshape(sizes_.rows);
     const double n = sizes_.per_channel;
+    const auto give = [&](int i, const Tensor<T, Device>& made) {
+      hand_over_gradient(*adding_kernel<T, Device>(), made.state(), *input[i]);
+    };
     const auto wide = converted<C>(g);
     const auto distance = converted<C>(x) - mean_;
     const auto inverse = rsqrt(variance_ + eps_);
     const auto average = untracked(mean(wide, {0, 2}, true));
-    if (wants(2)) add_gradient(*input[2], untracked(converted<T>(average * n)).reshape({sizes_.rows[1]}));
+    if (wants(2)) give(2, untracked(converted<T>(average * n)).reshape({sizes_.rows[1]}));
     if (!wants(0) && !wants(1)) return;
     // Along an image the mean stands still, which makes two steps faster than one.
     const bool two_steps = sizes_.rows[2] > 1;
     auto product = untracked(mean(wide * distance, two_steps ? axes(2) : axes{0, 2}, true));
     if (two_steps) product = untracked(mean(product, 0, true));
-    if (wants(1)) add_gradient(*input[1], untracked(converted<T>(product * inverse * n)).reshape({sizes_.rows[1]}));
+    if (wants(1)) give(1, untracked(converted<T>(product * inverse * n)).reshape({sizes_.rows[1]}));
     if (!wants(0)) return;
     const Tensor<T, Device> weight = restored<T, Device>(saved[1]).reshape(sizes_.channel);
     const auto dx = untracked(
         converted<T>((wide - average - distance * (square(inverse) * product)) * (converted<C>(weight) * inverse)));
-    add_gradient(*input[0], dx.reshape(sizes_.x));
+    give(0, dx.reshape(sizes_.x));
   }
 
  private:

@@ -171,8 +171,9 @@ class cudnn_batch_norm_node final : public op_node_of<3, 2> {
     }
     cuda::batch_norm_backward(sizes_, dtype_of<T>, saved[0].data, gradient->data, saved[1].data, mean_.data(),
                               inverse_.data(), eps_, dx->data, add, dweight.data(), dbias.data(), stream_near(near));
-    if (wants(1)) add_gradient(*input[1], dweight);
-    if (wants(2)) add_gradient(*input[2], dbias);
+    const runnable& adding = *adding_kernel<T, Cuda>();
+    if (wants(1)) hand_over_gradient(adding, dweight.state(), *input[1]);
+    if (wants(2)) hand_over_gradient(adding, dbias.state(), *input[2]);
   }
 
  private:

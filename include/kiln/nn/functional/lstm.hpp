@@ -58,13 +58,7 @@ class lstm_node final : public op_node_of<4, 5> {
     }
     cpu::drivers::lstm_backward(job_, to);
     const runnable& add = *adding_kernel<T, Cpu>();
-    if (wants(0)) {
-      ref<tensor_state>& so_far = arriving_gradient(*input[0]);
-      if (so_far)
-        add_to_gradient(add, *gates, *input[0]);
-      else
-        so_far = gates;
-    }
+    if (wants(0)) hand_over_gradient(add, gates, *input[0]);
     for (int i = 0; i < 2; ++i)
       if (first[i]) add_to_gradient(add, *first[i], *input[2 + i]);
   }
