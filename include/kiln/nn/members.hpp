@@ -95,10 +95,11 @@ constexpr std::string_view name_of_member() {
   return last_name(printed_member<pointer_to_member<decltype(pointer)>{pointer}>());
 }
 
-/// The name of a class without namespaces and template arguments: Linear. A lambda has none: g++ prints
-/// `<lambda()>`, clang++ `(lambda at file:line:column)`.
+/// The name of a class without namespaces and template arguments: Linear; what it says itself, where one text serves
+/// several layers. A lambda has none: g++ prints `<lambda()>`, clang++ `(lambda at file:line:column)`.
 template <class T>
 constexpr std::string_view short_name() {
+  if constexpr (requires { T::layer_name; }) return T::layer_name;
   std::string_view text = printed_type<T>();
   text.remove_prefix(text.find("T = ") + 4);
   text = text.substr(0, text.find_first_of("<;]"));

@@ -4,6 +4,7 @@
 
 #include "nn/layers/check.hpp"
 
+#include <kiln/nn/convert.hpp>
 #include <kiln/nn/print.hpp>
 
 using namespace kiln;
@@ -28,7 +29,9 @@ TEST_CASE("convolutions: in print") {
   CHECK(nn::to_string(nn::Conv2d<float>{3, 8, 3}) == "Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))");
   CHECK(nn::to_string(nn::Conv2d<float>{4, 8, {3, 5}, {.padding = 1, .groups = 2, .bias = false}}) ==
         "Conv2d(4, 8, kernel_size=(3, 5), stride=(1, 1), padding=(1, 1), groups=2, bias=False)");
-  CHECK(nn::to_string(nn::Conv1d<float>{3, 8, 3, {.stride = 2}}) == "Conv1d(3, 8, kernel_size=(3,), stride=(2,))");
+  const nn::Conv1d<float> strided{3, 8, 3, {.stride = 2}};
+  CHECK(nn::to_string(strided) == "Conv1d(3, 8, kernel_size=(3,), stride=(2,))");
+  CHECK(nn::to_string(nn::to<double>(strided)) == nn::to_string(strided));
 }
 
 TEST_CASE("convolutions: what does not fit is refused") {

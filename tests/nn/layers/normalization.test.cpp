@@ -21,6 +21,8 @@ TEST_CASE("norms: in print, and refusals") {
   CHECK(nn::to_string(nn::LayerNorm<float>{{5}}) == "LayerNorm((5,), eps=1e-05, elementwise_affine=True)");
   CHECK(nn::to_string(nn::RMSNorm<float>{{5}}) == "RMSNorm((5,), eps=None, elementwise_affine=True)");
   CHECK(nn::to_string(nn::GroupNorm<float>{2, 4}) == "GroupNorm(2, 4, eps=1e-05, affine=True)");
+  CHECK(nn::to_string(nn::InstanceNorm1d<float>{3}) == "InstanceNorm1d(3, eps=1e-05, affine=False)");
+  CHECK_THROWS_AS((nn::InstanceNorm1d<float>{3}(zeros<float>({2, 3, 4, 4}))), shape_error);
   CHECK_THROWS_WITH_AS(
       nn::LayerNorm<float>{{5}}(zeros<float>({3, 4})),
       "LayerNorm((5,), eps=1e-05, elementwise_affine=True): got an input of shape [3, 4]; expected one "

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/init.hpp>
@@ -26,82 +28,101 @@ struct conv1d_layer_options {
 };
 
 namespace detail {
+
 /// Channels that one group has. Throws value_error if the groups do not divide them.
-inline std::int64_t channels_of_group(std::int64_t channels, std::int64_t groups, const char* layer) {
+inline std::int64_t channels_of_group(std::int64_t channels, std::int64_t groups, std::string_view layer) {
   if (groups < 1 || channels % groups != 0)
     throw value_error(message(layer, ": ", channels, " channels in ", groups,
                               " groups: the number of groups must be 1 or more and divide the channels"));
   return channels / groups;
 }
-}  // namespace detail
+/// A pair of images, or the number of signals, as PyTorch prints it.
+inline std::string spelled_window(const pair2d& x) {
+  return spelled(x);
+}
+inline std::string spelled_window(std::int64_t x) {
+  return spelled(dims{x});
+}
+/// The settings of a convolution as PyTorch prints them: what is not the default is named.
+template <class L>
+std::string convolution_settings(const L& layer) {
+  const auto& o = layer.options;
+  std::string text = settings_text("", layer.in_channels, "", layer.out_channels);
+  add_setting(text, "kernel_size", spelled_window(layer.kernel_size));
+  add_setting(text, "stride", spelled_window(o.stride));
+  using window = std::remove_cvref_t<decltype(o.stride)>;
+  if (o.padding != window(0)) add_setting(text, "padding", spelled_window(o.padding));
+  if (o.dilation != window(1)) add_setting(text, "dilation", spelled_window(o.dilation));
+  if constexpr (requires { o.output_padding; })
+    if (o.output_padding != window(0)) add_setting(text, "output_padding", spelled_window(o.output_padding));
+  if (o.groups != 1) add_setting(text, "groups", spelled(o.groups));
+  if (!o.bias) add_setting(text, "bias", spelled(o.bias));
+  return text;
+}
 
-/// Images (N, in_channels, H, W) convolved with learned kernels: torch.nn.Conv2d. `weight` is (out_channels,
-/// in_channels / groups, kernel height, kernel width).
-template <Element T = float, class D = Cpu>
-struct Conv2d {
+/// What a convolution takes: its name as a layer, axes of one sample, and how it becomes one of images.
+struct convolution_1d {
+  static constexpr std::string_view name = "Conv1d", input = "signals (N, C, L) or (C, L)";
+  static constexpr int axes = 2;
+  using window = std::int64_t;
+  using options = conv1d_layer_options;
+  static dims sizes(std::int64_t out, std::int64_t in, std::int64_t kernel) { return {out, in, kernel}; }
+  static std::int64_t area(std::int64_t kernel) { return kernel; }
+  static conv2d_options how(const options& o) { return {{1, o.stride}, {0, o.padding}, {1, o.dilation}, o.groups}; }
+  /// The axis of images that signals lack.
+  static auto widened(const auto& x) { return unsqueeze(x, 2); }
+  static auto narrowed(const auto& x) { return squeeze(x, 2); }
+};
+struct convolution_2d {
+  static constexpr std::string_view name = "Conv2d", input = "images (N, C, H, W) or (C, H, W)";
+  static constexpr int axes = 3;
+  using window = pair2d;
+  using options = conv2d_layer_options;
+  static dims sizes(std::int64_t out, std::int64_t in, pair2d kernel) { return {out, in, kernel.height, kernel.width}; }
+  static std::int64_t area(pair2d kernel) { return kernel.area(); }
+  static conv2d_options how(const options& o) { return {o.stride, o.padding, o.dilation, o.groups}; }
+  static auto widened(const auto& x) { return x; }
+  static auto narrowed(const auto& x) { return x; }
+};
+
+/// Samples convolved with learned kernels, `weight`.
+template <Element T, class D, class Kind>
+struct convolution_layer {
+  static constexpr std::string_view layer_name = Kind::name;
   std::int64_t in_channels = 0, out_channels = 0;
-  pair2d kernel_size = 1;
-  conv2d_layer_options options{};
-  Tensor<T, D> weight =
-      init::fan_in<T, D>({out_channels, detail::channels_of_group(in_channels, options.groups, "Conv2d"),
-                          kernel_size.height, kernel_size.width},
-                         in_channels / options.groups * kernel_size.area());
+  typename Kind::window kernel_size = 1;
+  typename Kind::options options{};
+  Tensor<T, D> weight = init::fan_in<T, D>(
+      Kind::sizes(out_channels, channels_of_group(in_channels, options.groups, Kind::name), kernel_size),
+      in_channels / options.groups * Kind::area(kernel_size));
   Tensor<T, D> bias = options.bias
-                          ? init::fan_in<T, D>({out_channels}, in_channels / options.groups * kernel_size.area())
+                          ? init::fan_in<T, D>({out_channels}, in_channels / options.groups * Kind::area(kernel_size))
                           : Tensor<T, D>();
 
-  /// (N, out_channels, H', W'), or without N for one image. Throws shape_error for other channels.
+  /// (N, out_channels, ...), or without N for one sample. Throws shape_error for other channels.
   template <Expression X>
   auto operator()(const X& x) const {
     const dims sizes = shape_of(x);
-    detail::expect_rank(*this, sizes, 3, 4, "images (N, C, H, W) or (C, H, W)");
-    detail::expect_size(*this, sizes, -3, in_channels);
-    const conv2d_options how{options.stride, options.padding, options.dilation, options.groups};
-    if (sizes.rank() == 3) return detail::watched(this, squeeze(conv2d(unsqueeze(x, 0), weight, bias, how), 0));
-    return detail::watched(this, conv2d(x, weight, bias, how));
+    expect_rank(*this, sizes, Kind::axes, Kind::axes + 1, Kind::input);
+    expect_size(*this, sizes, -Kind::axes, in_channels);
+    const bool alone = sizes.rank() == Kind::axes;
+    const auto batch = alone ? unsqueeze(x, 0) : kiln::detail::as_tensor(x);
+    const auto y = Kind::narrowed(conv2d(Kind::widened(batch), Kind::widened(weight), bias, Kind::how(options)));
+    return watched(this, alone ? squeeze(y, 0) : y);
   }
-  /// As PyTorch prints it: what is not the default is named.
-  std::string settings() const {
-    std::string text =
-        detail::settings_text("", in_channels, "", out_channels, "kernel_size", kernel_size, "stride", options.stride);
-    if (options.padding != pair2d(0)) text += ", " + detail::settings_text("padding", options.padding);
-    if (options.dilation != pair2d(1)) text += ", " + detail::settings_text("dilation", options.dilation);
-    if (options.groups != 1) text += ", " + detail::settings_text("groups", options.groups);
-    return options.bias ? text : text + ", bias=False";
-  }
+  std::string settings() const { return convolution_settings(*this); }
 };
 
-/// Signals (N, in_channels, L) convolved with learned kernels: torch.nn.Conv1d. `weight` is (out_channels,
-/// in_channels / groups, kernel).
+}  // namespace detail
+
+/// Images (N, in_channels, H, W) convolved with learned kernels, or one without N: torch.nn.Conv2d. `weight` is
+/// (out_channels, in_channels / groups, kernel height, kernel width). Throws shape_error for other channels.
 template <Element T = float, class D = Cpu>
-struct Conv1d {
-  std::int64_t in_channels = 0, out_channels = 0, kernel_size = 1;
-  conv1d_layer_options options{};
-  Tensor<T, D> weight =
-      init::fan_in<T, D>({out_channels, detail::channels_of_group(in_channels, options.groups, "Conv1d"), kernel_size},
-                         in_channels / options.groups * kernel_size);
-  Tensor<T, D> bias =
-      options.bias ? init::fan_in<T, D>({out_channels}, in_channels / options.groups * kernel_size) : Tensor<T, D>();
+using Conv2d = detail::convolution_layer<T, D, detail::convolution_2d>;
 
-  /// (N, out_channels, L'), or without N for one signal. Throws shape_error for other channels.
-  template <Expression X>
-  auto operator()(const X& x) const {
-    const dims sizes = shape_of(x);
-    detail::expect_rank(*this, sizes, 2, 3, "signals (N, C, L) or (C, L)");
-    detail::expect_size(*this, sizes, -2, in_channels);
-    const conv2d_options how{{1, options.stride}, {0, options.padding}, {1, options.dilation}, options.groups};
-    const auto signals = sizes.rank() == 2 ? unsqueeze(x, 0) : kiln::detail::as_tensor(x);
-    const auto y = squeeze(conv2d(unsqueeze(signals, 2), unsqueeze(weight, 2), bias, how), 2);
-    return detail::watched(this, sizes.rank() == 2 ? squeeze(y, 0) : y);
-  }
-  std::string settings() const {
-    std::string text = detail::settings_text("", in_channels, "", out_channels, "kernel_size", dims{kernel_size},
-                                             "stride", dims{options.stride});
-    if (options.padding != 0) text += ", " + detail::settings_text("padding", dims{options.padding});
-    if (options.dilation != 1) text += ", " + detail::settings_text("dilation", dims{options.dilation});
-    if (options.groups != 1) text += ", " + detail::settings_text("groups", options.groups);
-    return options.bias ? text : text + ", bias=False";
-  }
-};
+/// Signals (N, in_channels, L) convolved with learned kernels, or one without N: torch.nn.Conv1d. `weight` is
+/// (out_channels, in_channels / groups, kernel). Throws shape_error for other channels.
+template <Element T = float, class D = Cpu>
+using Conv1d = detail::convolution_layer<T, D, detail::convolution_1d>;
 
 }  // namespace kiln::nn

@@ -126,17 +126,7 @@ struct ConvTranspose2d {
         detail::conv_transpose(images, weight, options) + detail::or_number(bias, weight, 0).reshape(beside);
     return detail::watched(this, sizes.rank() == 3 ? squeeze(y, 0) : y);
   }
-  /// As PyTorch prints it: what is not the default is named.
-  std::string settings() const {
-    std::string text =
-        detail::settings_text("", in_channels, "", out_channels, "kernel_size", kernel_size, "stride", options.stride);
-    if (options.padding != pair2d(0)) text += ", " + detail::settings_text("padding", options.padding);
-    if (options.dilation != pair2d(1)) text += ", " + detail::settings_text("dilation", options.dilation);
-    if (options.output_padding != pair2d(0))
-      text += ", " + detail::settings_text("output_padding", options.output_padding);
-    if (options.groups != 1) text += ", " + detail::settings_text("groups", options.groups);
-    return options.bias ? text : text + ", bias=False";
-  }
+  std::string settings() const { return detail::convolution_settings(*this); }
 };
 
 }  // namespace kiln::nn

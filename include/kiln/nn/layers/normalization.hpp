@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <kiln/expr/reductions.hpp>
@@ -138,10 +139,23 @@ struct instance_norm_options {
   double eps = 1e-5;
   bool affine = false;  ///< scale and shift each channel by learned numbers
 };
-/// Each channel of each sample (N, C, L) shifted and scaled to mean 0 and variance 1: torch.nn.InstanceNorm1d without
-/// running statistics.
-template <Element T = float, class D = Cpu>
-struct InstanceNorm1d {
+
+namespace detail {
+
+/// What an instance norm takes: its name as a layer, and how many axes.
+struct instance_norm_1d {
+  static constexpr std::string_view name = "InstanceNorm1d", input = "signals (N, C, L)";
+  static constexpr int axes = 3;
+};
+struct instance_norm_2d {
+  static constexpr std::string_view name = "InstanceNorm2d", input = "images (N, C, H, W)";
+  static constexpr int axes = 4;
+};
+
+/// Each channel of each sample shifted and scaled to mean 0 and variance 1.
+template <Element T, class D, class Kind>
+struct instance_norm_layer {
+  static constexpr std::string_view layer_name = Kind::name;
   std::int64_t num_features = 0;
   instance_norm_options options{};
   Tensor<T, D> weight = options.affine ? init::constant<T, D>({num_features}, 1) : Tensor<T, D>();
@@ -150,32 +164,21 @@ struct InstanceNorm1d {
   /// Throws shape_error for other channels.
   template <Expression X>
   auto operator()(const X& x) const {
-    detail::expect_rank(*this, shape_of(x), 3, 3, "signals (N, C, L)");
-    detail::expect_size(*this, shape_of(x), 1, num_features);
-    return detail::group_normalized(*this, x, num_features, options.eps, weight, bias);
+    expect_rank(*this, shape_of(x), Kind::axes, Kind::axes, Kind::input);
+    expect_size(*this, shape_of(x), 1, num_features);
+    return group_normalized(*this, x, num_features, options.eps, weight, bias);
   }
-  std::string settings() const {
-    return detail::settings_text("", num_features, "eps", options.eps, "affine", options.affine);
-  }
+  std::string settings() const { return settings_text("", num_features, "eps", options.eps, "affine", options.affine); }
 };
+
+}  // namespace detail
+
+/// Each channel of each sample (N, C, L) shifted and scaled to mean 0 and variance 1: torch.nn.InstanceNorm1d without
+/// running statistics. Throws shape_error for other channels.
+template <Element T = float, class D = Cpu>
+using InstanceNorm1d = detail::instance_norm_layer<T, D, detail::instance_norm_1d>;
 /// The same of images (N, C, H, W): torch.nn.InstanceNorm2d without running statistics.
 template <Element T = float, class D = Cpu>
-struct InstanceNorm2d {
-  std::int64_t num_features = 0;
-  instance_norm_options options{};
-  Tensor<T, D> weight = options.affine ? init::constant<T, D>({num_features}, 1) : Tensor<T, D>();
-  Tensor<T, D> bias = options.affine ? init::constant<T, D>({num_features}, 0) : Tensor<T, D>();
-
-  /// Throws shape_error for other channels.
-  template <Expression X>
-  auto operator()(const X& x) const {
-    detail::expect_rank(*this, shape_of(x), 4, 4, "images (N, C, H, W)");
-    detail::expect_size(*this, shape_of(x), 1, num_features);
-    return detail::group_normalized(*this, x, num_features, options.eps, weight, bias);
-  }
-  std::string settings() const {
-    return detail::settings_text("", num_features, "eps", options.eps, "affine", options.affine);
-  }
-};
+using InstanceNorm2d = detail::instance_norm_layer<T, D, detail::instance_norm_2d>;
 
 }  // namespace kiln::nn
