@@ -19,8 +19,8 @@ inline unsigned warp_number() {
 inline void whole_warp(const char* otherwise, int line) {
   if (static_cast<unsigned>(host.warp(meeting::vote, line, 0xffffffffu, 1, -1)) != 0xffffffffu) host.fail(otherwise);
 }
-KILN_EMULATOR_UNCHECKED inline unsigned short half_of(unsigned word, int which) {
-  return static_cast<unsigned short>(which == 0 ? word & 0xffffu : word >> 16);
+KILN_EMULATOR_UNCHECKED inline unsigned short half_of(unsigned pair, int which) {
+  return static_cast<unsigned short>(which == 0 ? pair & 0xffffu : pair >> 16);
 }
 
 /// mma.sync.aligned.m16n8k16.row.col with sums in float. `value` makes a float of 16 bits. Products and their sum are

@@ -2,6 +2,8 @@
 // Loaded kernels are shared by all that ask for one text, and what cannot be loaded is asked for again.
 #include <kiln/device/cuda/run/kernels.hpp>
 
+#include <kiln/device/cuda/plan/schedule.hpp>
+
 #include <cuda_emulator/stand_in.hpp>
 
 #include "device/cuda/cache_folder.hpp"
