@@ -9,6 +9,8 @@
 //   convolution, pooling                                             (nn/functional/conv2d.hpp, pool2d.hpp)
 //   product_epilogues   what a product does to its result in the same call; nothing, unless said (product_epilogue.hpp)
 //   batch_normalizer    a library's batch norm; expressions, unless said (nn/functional/batch_norm.hpp)
+//   attention_kernels   attention without its matrix of scores; products and softmax, unless said
+//                       (nn/functional/attention_kernels.hpp)
 // What is missing is refused where it is called, with a sentence. tensor/eigen_cpu.hpp is the shortest device,
 // tensor/cuda.hpp the one that says all. `device_functions` and `runnable` are the same as plain data, for code that is
 // compiled once for all devices and element types.

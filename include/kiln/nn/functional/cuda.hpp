@@ -111,7 +111,7 @@ struct attention_kernels<Cuda> {
     return true;
   }
   static bool fits(const attention_job& job, const storage& near) {
-    return cuda::can_attend(job, detail::executor<Cuda>::device_of(near));
+    return cuda::can_attend(job, executor<Cuda>::device_of(near));
   }
   template <class T>
   static void forward(const attention_job& job, T* out, compute_t<T>* logsumexp, const storage& near) {
