@@ -8,14 +8,14 @@ set_target_properties(kiln_precompiled PROPERTIES EXPORT_NAME precompiled)
 target_precompile_headers(kiln_precompiled INTERFACE <kiln/kiln.hpp>)
 
 if(KILN_BUILD_COMPILED)
-  add_library(kiln_compiled STATIC src/cuda.cpp src/dispatch.cpp src/dynamic.cpp src/io.cpp src/models.cpp
-                             src/state.cpp)
+  add_library(kiln_compiled STATIC src/cuda.cpp src/dispatch.cpp src/dynamic.cpp src/dynamic_cuda.cpp src/io.cpp
+                             src/models.cpp src/state.cpp)
   add_library(kiln::compiled ALIAS kiln_compiled)
   set_target_properties(kiln_compiled PROPERTIES EXPORT_NAME compiled OUTPUT_NAME kiln CXX_EXTENSIONS OFF
                         POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(kiln_compiled PUBLIC kiln ${CMAKE_DL_LIBS})
   target_compile_definitions(kiln_compiled PUBLIC KILN_COMPILED)
-  set_source_files_properties(src/dynamic.cpp PROPERTIES
+  set_source_files_properties(src/dynamic.cpp src/dynamic_cuda.cpp PROPERTIES
                               COMPILE_OPTIONS "${KILN_COMPILED_OPTIONS};${KILN_COMPILED_DYNAMIC_OPTIONS}")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(levels ${KILN_COMPILED_LEVELS})

@@ -22,7 +22,7 @@ inline constexpr std::array<page, 17> pages{{
     {k::area::objects, "objects", "Handles: what they stand for, who owns it, when it ends.",
      "tests/k_host/sessions/pointers.q"},
     {k::area::attributes, "attributes", "What is known of a tensor, or of all tensors that something holds.", ""},
-    {k::area::settings, "settings", "Devices, seeds, settings, help.", "tests/k/sessions/settings.q"},
+    {k::area::settings, "settings", "Devices, seeds, settings, help.", "tests/k/sessions/settings.q tests/k/sessions/cuda.q"},
     {k::area::tensors, "tensors", "From values of q to tensors, vectors and dictionaries of them, and back.",
      "tests/k_host/sessions/overview.q"},
     {k::area::shape, "shape", "Other shapes, parts, and tensors joined.", "tests/k/sessions/shape.q"},

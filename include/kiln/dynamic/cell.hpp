@@ -11,6 +11,7 @@
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
+#include <kiln/dynamic/device.hpp>
 #include <kiln/tape/instruction.hpp>
 #include <kiln/tensor/state.hpp>
 
@@ -38,6 +39,7 @@ struct operand {
 struct cell {
   form is = form::value;
   dtype type = dtype::float32;
+  device where;  ///< and where all that it reads is; a number goes with tensors of any device
   dims sizes;
   ref<tensor_state> value;
   moment computed;  ///< of a value that was pending: when it was made
@@ -74,6 +76,6 @@ void evaluate(cell& of);
 /// The state of a cell's value, evaluated, with the history it has now.
 const ref<tensor_state>& state_of(cell& of);
 
-std::shared_ptr<cell> cell_of(ref<tensor_state> state);
+std::shared_ptr<cell> cell_of(ref<tensor_state> state, device where = {});
 
 }  // namespace kiln::dynamic::graph

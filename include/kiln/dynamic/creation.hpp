@@ -12,11 +12,11 @@
 namespace kiln::dynamic {
 
 /// Uninitialised elements. Throws shape_error for impossible sizes, memory_error.
-tensor empty(const dims& sizes, dtype type = dtype::float32, device_kind where = device_kind::cpu);
+tensor empty(const dims& sizes, dtype type = dtype::float32, device where = {});
 
 /// A copy of elements in row-major order, of C++'s type for `type`. A bool that is neither 0 nor 1 is taken for true.
 /// Throws value_error for a null pointer where there are elements.
-tensor from_host(dtype type, const dims& sizes, const void* data, device_kind where = device_kind::cpu);
+tensor from_host(dtype type, const dims& sizes, const void* data, device where = {});
 
 namespace graph {
 /// The type of what is made of numbers, where none is named.
@@ -44,7 +44,7 @@ template <Number V>
 tensor full(const dims& sizes, V value, dtype type = graph::type_of_numbers<V>) {
   return graph::filled(sizes, graph::widened(value), type);
 }
-tensor zeros(const dims& sizes, dtype type = dtype::float32);
+tensor zeros(const dims& sizes, dtype type = dtype::float32, device where = {});
 tensor ones(const dims& sizes, dtype type = dtype::float32);
 
 /// start, start + step, ... before end; without a type int64 for integers, else float32. Throws value_error for a step

@@ -12,12 +12,14 @@
 
 namespace kiln::dynamic {
 
-KILN_INLINE tensor empty(const dims& sizes, dtype type, device_kind where) {
+KILN_INLINE tensor empty(const dims& sizes, dtype type, device where) {
   check_device(where);
-  return tensor::of(new_tensor(type, sizes));
+  if (where.on_host()) return tensor::of(new_tensor(type, sizes));
+  return tensor::of(graph::cuda_driver().new_tensor(type, sizes, where.index), where);
 }
-KILN_INLINE tensor from_host(dtype type, const dims& sizes, const void* data, device_kind where) {
-  const tensor made = empty(sizes, type, where);
+KILN_INLINE tensor from_host(dtype type, const dims& sizes, const void* data, device where) {
+  if (!where.on_host()) return check_device(where), from_host(type, sizes, data).to(where);
+  const tensor made = empty(sizes, type);
   const auto n = static_cast<std::size_t>(made.numel());
   if (n == 0) return made;
   if (!data) throw value_error(message("from_host: no memory for the elements of ", name(type), sizes));
@@ -65,9 +67,9 @@ KILN_INLINE tensor spaced(double start, double end, std::int64_t steps, dtype ty
 
 }  // namespace graph
 
-KILN_INLINE tensor zeros(const dims& sizes, dtype type) {
-  const tensor made = empty(sizes, type);
-  executor<Cpu>::set_zero(*made.state());
+KILN_INLINE tensor zeros(const dims& sizes, dtype type, device where) {
+  const tensor made = empty(sizes, type, where);
+  graph::functions_of(where).set_zero(*made.state());
   return made;
 }
 KILN_INLINE tensor ones(const dims& sizes, dtype type) {

@@ -19,9 +19,10 @@ namespace graph {
 class custom_node final : public detail::op_node {
  public:
   custom_node(std::string name, std::vector<ref<gradient_record>> records, std::vector<detail::saved_value> kept,
-              gradient_rule rule)
-      : op_node(detail::functions_of<Cpu>),
+              gradient_rule rule, dynamic::device where)
+      : op_node(functions_of(where)),
         name_(std::move(name)),
+        where_(where),
         records_(std::move(records)),
         kept_(std::move(kept)),
         rule_(std::move(rule)) {
@@ -34,7 +35,7 @@ class custom_node final : public detail::op_node {
     std::vector<tensor> gradients;
     {
       const no_grad quiet;
-      gradients = rule_(tensor::of(gradient));
+      gradients = rule_(tensor::of(gradient, where_));
       if (gradients.size() != records_.size())
         throw graph_error(message("backward: the rule of ", name_, " gave ", gradients.size(), " gradients for ",
                                   records_.size(), " inputs"));
@@ -44,17 +45,18 @@ class custom_node final : public detail::op_node {
         if (gradients[i].sizes() != to.sizes)
           throw graph_error(message("backward: the rule of ", name_, " gave a gradient of shape ", gradients[i].sizes(),
                                     " for input ", i, " of shape ", to.sizes));
-        gradients[i] = gradients[i].to(to.type).contiguous().eval();
+        gradients[i] = gradients[i].to(where_).to(to.type).contiguous().eval();
       }
     }
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (wants(static_cast<int>(i)) && gradients[i].defined())
-        detail::add_to_gradient(*adding_kernel(records_[i]->type), *gradients[i].state(), *records_[i]);
+        detail::add_to_gradient(*adding_kernel(records_[i]->type, where_), *gradients[i].state(), *records_[i]);
   }
 
  private:
   void forget() override { rule_ = nullptr; }
   std::string name_;
+  dynamic::device where_;  // of the result, the inputs and what is kept
   std::vector<ref<gradient_record>> records_;
   std::vector<detail::saved_value> kept_;
   gradient_rule rule_;
@@ -74,11 +76,17 @@ KILN_INLINE tensor with_gradient(std::string name, const tensor& result, const s
   if (!wanted) return result;
   if (!is_floating(result.type()))
     throw dtype_error(message(name, ": a result of ", kiln::name(result.type()), " has no gradient"));
+  for (const std::vector<tensor>* all : {&inputs, &kept})
+    for (const tensor& x : *all)
+      if (x.device() != result.device())
+        throw device_error(message(name, ": the result is on ", dynamic::name(result.device()), ", an input on ",
+                                   dynamic::name(x.device()), ": bring them together with to()"));
   std::vector<detail::saved_value> saved(kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i) saved[i].save(*kept[i].state());
   const tensor made = result.detach();
   detail::set_producer(*made.state(),
-                       new graph::custom_node(std::move(name), std::move(records), std::move(saved), std::move(rule)));
+                       new graph::custom_node(std::move(name), std::move(records), std::move(saved), std::move(rule),
+                                               made.device()));
   return made;
 }
 

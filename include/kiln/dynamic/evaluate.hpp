@@ -50,7 +50,7 @@ inline ref<tensor_state> run(const cell& of, const tape_writer& w) {
   const detail::recording_scope record(of.tracked);
   const auto what = program_of(w, of.type);
   ref<tensor_state> made =
-      detail::evaluate_tape(what, detail::functions_of<Cpu>, w.how, w.leaves, w.numbers, {of.sizes})[0];
+      detail::evaluate_tape(what, functions_of(of.where), w.how, w.leaves, w.numbers, {of.sizes})[0];
   ++counted.evaluations;
   counted.instructions += w.code.size();
   return made;
@@ -93,10 +93,11 @@ KILN_INLINE const ref<tensor_state>& state_of(cell& x) {
   return x.value;
 }
 
-KILN_INLINE std::shared_ptr<cell> cell_of(ref<tensor_state> state) {
+KILN_INLINE std::shared_ptr<cell> cell_of(ref<tensor_state> state, device where) {
   auto made = std::make_shared<cell>();
   made->type = state->type;
   made->sizes = state->sizes;
+  made->where = where;
   made->value = std::move(state);
   return made;
 }

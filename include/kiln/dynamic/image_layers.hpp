@@ -9,6 +9,7 @@
 #include <kiln/dynamic/images.hpp>
 #include <kiln/dynamic/module.hpp>
 #include <kiln/dynamic/options.hpp>
+#include <kiln/dynamic/shape.hpp>
 #include <kiln/nn/layers/batch_norm.hpp>
 #include <kiln/nn/layers/conv.hpp>
 #include <kiln/nn/layers/pool.hpp>
@@ -17,14 +18,23 @@ namespace kiln::dynamic::graph {
 
 template <Element T>
 module conv2d_layer(option_reader& r) {
-  return module_of<T>("Conv2d", nn::Conv2d<T>{r.need<std::int64_t>("in_channels"),
-                                              r.need<std::int64_t>("out_channels"),
-                                              r.need<pair2d>("kernel_size"),
-                                              {.stride = r.get<pair2d>("stride", 1),
-                                               .padding = r.get<pair2d>("padding", 0),
-                                               .dilation = r.get<pair2d>("dilation", 1),
-                                               .groups = r.get<std::int64_t>("groups", 1),
-                                               .bias = r.get<bool>("bias", true)}});
+  using M = nn::Conv2d<T>;
+  return module_of<T>("Conv2d",
+                      M{r.need<std::int64_t>("in_channels"),
+                        r.need<std::int64_t>("out_channels"),
+                        r.need<pair2d>("kernel_size"),
+                        {.stride = r.get<pair2d>("stride", 1),
+                         .padding = r.get<pair2d>("padding", 0),
+                         .dilation = r.get<pair2d>("dilation", 1),
+                         .groups = r.get<std::int64_t>("groups", 1),
+                         .bias = r.get<bool>("bias", true)}},
+                      [](const M& m, const tensor& x, const tensors& parameters, const tensors&) {
+                        return conv2d(x, parameters[0], parameters.size() > 1 ? parameters[1] : tensor(),
+                                      {.stride = m.options.stride,
+                                       .padding = m.options.padding,
+                                       .dilation = m.options.dilation,
+                                       .groups = m.options.groups});
+                      });
 }
 inline nn::batch_norm_layer_options batch_norm_layer_options(option_reader& r) {
   return {.eps = r.get<double>("eps", 1e-5),
@@ -32,13 +42,28 @@ inline nn::batch_norm_layer_options batch_norm_layer_options(option_reader& r) {
           .affine = r.get<bool>("affine", true),
           .track_running_stats = r.get<bool>("track_running_stats", true)};
 }
+/// The momentum is a number here, so how many batches there were matters to nobody; buffers are mean, variance, count.
+template <class M>
+tensor batch_norm_elsewhere(const M& m, const tensor& x, const tensors& parameters, const tensors& buffers) {
+  const bool tracked = m.options.track_running_stats;
+  return batch_norm(x, tracked ? buffers[0] : tensor(), tracked ? buffers[1] : tensor(),
+                    parameters.size() > 0 ? parameters[0] : tensor(), parameters.size() > 1 ? parameters[1] : tensor(),
+                    {.training = m.training.on || !tracked,
+                     .momentum = m.options.momentum.value_or(0.1),
+                     .eps = m.options.eps});
+}
+/// A function of images (N, C, H, W), of one (C, H, W) too.
+template <class F>
+tensor of_images(const tensor& x, const F& f) {
+  return x.dim() == 3 ? squeeze(f(unsqueeze(x, 0)), 0) : f(x);
+}
 /// A layer without parameters, for images of float32 and of float64.
 template <class M>
-module image_function(std::string type, M layer) {
+module image_function(std::string type, M layer, typename static_module<M>::elsewhere elsewhere = nullptr) {
   return {std::move(type), std::make_shared<static_module<M>>(std::move(layer), [](const M& m, const tensor& x) {
             return with_float_or_double(
                 x.type(), "a pooling", [&]<class T>(std::type_identity<T>) { return tensor(Tensor<T>(m(x.as<T>()))); });
-          })};
+          }, elsewhere)};
 }
 
 /// The layer of this name, or one without a value if there is none here.
@@ -48,12 +73,14 @@ inline module image_layer(std::string_view type, option_reader& r) {
   if (type == "BatchNorm1d")
     return of_type([&]<class T>(std::type_identity<T>) {
       const auto n = r.need<std::int64_t>("num_features");
-      return module_of<T>("BatchNorm1d", nn::BatchNorm1d<T>{n, batch_norm_layer_options(r)});
+      return module_of<T>("BatchNorm1d", nn::BatchNorm1d<T>{n, batch_norm_layer_options(r)},
+                          &batch_norm_elsewhere<nn::BatchNorm1d<T>>);
     });
   if (type == "BatchNorm2d")
     return of_type([&]<class T>(std::type_identity<T>) {
       const auto n = r.need<std::int64_t>("num_features");
-      return module_of<T>("BatchNorm2d", nn::BatchNorm2d<T>{n, batch_norm_layer_options(r)});
+      return module_of<T>("BatchNorm2d", nn::BatchNorm2d<T>{n, batch_norm_layer_options(r)},
+                          &batch_norm_elsewhere<nn::BatchNorm2d<T>>);
     });
   if (type == "MaxPool2d") {
     const auto kernel = r.need<pair2d>("kernel_size");
@@ -61,7 +88,11 @@ inline module image_layer(std::string_view type, option_reader& r) {
                                                      {.stride = r.get<pair2d>("stride", kernel),
                                                       .padding = r.get<pair2d>("padding", 0),
                                                       .dilation = r.get<pair2d>("dilation", 1),
-                                                      .ceil_mode = r.get<bool>("ceil_mode", false)}});
+                                                      .ceil_mode = r.get<bool>("ceil_mode", false)}},
+                          [](const nn::MaxPool2d& m, const tensor& x, const tensors&, const tensors&) {
+                            return of_images(
+                                x, [&](const tensor& images) { return max_pool2d(images, m.kernel_size, m.options); });
+                          });
   }
   if (type == "AvgPool2d") {
     const auto kernel = r.need<pair2d>("kernel_size");
@@ -69,7 +100,11 @@ inline module image_layer(std::string_view type, option_reader& r) {
                                                      {.stride = r.get<pair2d>("stride", kernel),
                                                       .padding = r.get<pair2d>("padding", 0),
                                                       .ceil_mode = r.get<bool>("ceil_mode", false),
-                                                      .count_include_pad = r.get<bool>("count_include_pad", true)}});
+                                                      .count_include_pad = r.get<bool>("count_include_pad", true)}},
+                          [](const nn::AvgPool2d& m, const tensor& x, const tensors&, const tensors&) {
+                            return of_images(
+                                x, [&](const tensor& images) { return avg_pool2d(images, m.kernel_size, m.options); });
+                          });
   }
   if (type == "AdaptiveAvgPool2d")
     return image_function("AdaptiveAvgPool2d", nn::AdaptiveAvgPool2d{r.need<pair2d>("output_size")});

@@ -12,6 +12,8 @@
 #include <kiln/dynamic/indexing.hpp>
 #include <kiln/dynamic/module.hpp>
 #include <kiln/dynamic/options.hpp>
+#include <kiln/dynamic/products.hpp>
+#include <kiln/dynamic/shape.hpp>
 #include <kiln/nn/layers/embedding.hpp>
 #include <kiln/nn/layers/linear.hpp>
 #include <kiln/nn/layers/normalization.hpp>
@@ -72,16 +74,31 @@ inline module element_layer_module(const element_layer& layer, option_reader& r)
 
 template <Element T>
 module linear_layer(option_reader& r) {
-  return module_of<T>("Linear", nn::Linear<T>{r.need<std::int64_t>("in_features"),
-                                              r.need<std::int64_t>("out_features"),
-                                              {.bias = r.get<bool>("bias", true)}});
+  using M = nn::Linear<T>;
+  return module_of<T>("Linear",
+                      M{r.need<std::int64_t>("in_features"),
+                        r.need<std::int64_t>("out_features"),
+                        {.bias = r.get<bool>("bias", true)}},
+                      [](const M&, const tensor& x, const tensors& parameters, const tensors&) {
+                        return linear(x, parameters[0], parameters.size() > 1 ? parameters[1] : tensor());
+                      });
 }
 template <Element T>
 module layer_norm_layer(option_reader& r) {
-  return module_of<T>("LayerNorm", nn::LayerNorm<T>{r.need<dims>("normalized_shape"),
-                                                    {.eps = r.get<double>("eps", 1e-5),
-                                                     .elementwise_affine = r.get<bool>("elementwise_affine", true),
-                                                     .bias = r.get<bool>("bias", true)}});
+  using M = nn::LayerNorm<T>;
+  return module_of<T>("LayerNorm",
+                      M{r.need<dims>("normalized_shape"),
+                        {.eps = r.get<double>("eps", 1e-5),
+                         .elementwise_affine = r.get<bool>("elementwise_affine", true),
+                         .bias = r.get<bool>("bias", true)}},
+                      [](const M& m, const tensor& x, const tensors& parameters, const tensors&) {
+                        static_cast<void>(nn::detail::last_axes(m, x.sizes(), m.normalized_shape));
+                        std::vector<std::int64_t> over;
+                        for (int i = 1; i <= m.normalized_shape.rank(); ++i) over.push_back(-i);
+                        tensor y = layer_norm(x, over, m.options.eps);
+                        if (parameters.size() > 0) y = call("mul", {y, parameters[0]});
+                        return parameters.size() > 1 ? call("add", {y, parameters[1]}) : y;
+                      });
 }
 template <Element T>
 module embedding_layer(option_reader& r) {
@@ -90,7 +107,18 @@ module embedding_layer(option_reader& r) {
   if (r.has("padding_idx")) how.padding_idx = r.need<std::int64_t>("padding_idx");
   return {"Embedding", std::make_shared<static_module<M>>(
                            M{r.need<std::int64_t>("num_embeddings"), r.need<std::int64_t>("embedding_dim"), how},
-                           [](const M& m, const tensor& x) { return tensor(m(as_index(x, "Embedding"))); })};
+                           [](const M& m, const tensor& x) { return tensor(m(as_index(x, "Embedding"))); },
+                           [](const M& m, const tensor& x, const tensors& parameters, const tensors&) {
+                             const tensor at = reshape(x, {x.numel()});
+                             tensor rows = index_select(parameters[0], 0, at);
+                             // The padding's rows go through without their history.
+                             if (m.options.padding_idx)
+                               rows = call("where", {unsqueeze(call("eq", {at, scalar(*m.options.padding_idx)}), 1),
+                                                     rows.detach(), rows});
+                             dims sizes = x.sizes();
+                             sizes.push_back(m.embedding_dim);
+                             return reshape(rows, sizes);
+                           })};
 }
 
 /// The layer of this name, or one without a value if there is none here.

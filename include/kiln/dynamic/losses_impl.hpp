@@ -3,96 +3,17 @@
 #pragma once
 
 #include <kiln/dynamic/losses.hpp>
-#include <kiln/nn/loss/cross_entropy.hpp>
-#include <kiln/nn/loss/distribution.hpp>
-#include <kiln/nn/loss/regression.hpp>
+#include <kiln/dynamic/losses_on.hpp>
 
 namespace kiln::dynamic {
 
-namespace graph {
-
-inline nn::reduction reduction_of(option_reader& r) {
-  const std::string how = r.get<std::string>("reduction", "mean");
-  if (how == "mean") return nn::reduction::mean;
-  if (how == "sum") return nn::reduction::sum;
-  if (how == "none") return nn::reduction::none;
-  r.refuse("reduction", "is \"mean\", \"sum\" or \"none\"");
-}
-/// A loss of two tensors of one type.
-template <class F>
-loss_function of_two(std::string name, F f) {
-  return [name = std::move(name), f](const tensor& input, const tensor& target) {
-    return with_float_or_double(input.type(), name, [&]<class T>(std::type_identity<T>) {
-      return tensor(f(input.as<T>(), target.to(input.type()).template as<T>()));
-    });
-  };
-}
-/// A loss of scores, or logarithms of probabilities, and numbers of classes.
-template <class F>
-loss_function of_classes(std::string name, F f) {
-  return [name = std::move(name), f](const tensor& input, const tensor& target) {
-    if (is_floating(target.type()) || target.type() == dtype::boolean)
-      throw dtype_error(message(name, ": a target of ", kiln::name(target.type()), target.sizes(),
-                                " holds no numbers of classes: convert it with to(kiln::dtype::int64)"));
-    return with_float_or_double(input.type(), name, [&]<class T>(std::type_identity<T>) {
-      return tensor(f(input.as<T>(), target.to(dtype::int64).template as<std::int64_t>()));
-    });
-  };
-}
-
-}  // namespace graph
-
 KILN_INLINE loss_function make_loss(std::string_view name, const options& how) {
-  option_reader r{std::string(name), how};
-  const std::string called(name);
-  const nn::reduction reduction = graph::reduction_of(r);
-  const auto plain = [&](auto f) {
-    r.finish();
-    return graph::of_two(called, f);
+  return [on_host = graph::loss_on<Cpu>(name, how), name = std::string(name), how](const tensor& input,
+                                                                                  const tensor& target) {
+    graph::check_together(name, input, target);
+    return input.device().on_host() ? on_host(input, target)
+                                    : graph::cuda_driver().make_loss(name, how)(input, target);
   };
-  if (name == "mse")
-    return plain([=](const auto& x, const auto& y) { return nn::mse_loss(x, y, {.reduction = reduction}); });
-  if (name == "l1")
-    return plain([=](const auto& x, const auto& y) { return nn::l1_loss(x, y, {.reduction = reduction}); });
-  if (name == "smoothl1")
-    return plain([=, beta = r.get<double>("beta", 1)](const auto& x, const auto& y) {
-      return nn::smooth_l1_loss(x, y, {.reduction = reduction, .beta = beta});
-    });
-  if (name == "huber")
-    return plain([=, delta = r.get<double>("delta", 1)](const auto& x, const auto& y) {
-      return nn::huber_loss(x, y, {.reduction = reduction, .delta = delta});
-    });
-  if (name == "bce")
-    return plain(
-        [=](const auto& x, const auto& y) { return nn::binary_cross_entropy(x, y, {.reduction = reduction}); });
-  if (name == "bcelogits")
-    return plain([=](const auto& x, const auto& y) {
-      return nn::binary_cross_entropy_with_logits(x, y, {.reduction = reduction});
-    });
-  if (name == "kl")
-    return plain([=, logs = r.get<bool>("log_target", false), batch = r.get<bool>("batchmean", false)](const auto& x,
-                                                                                                       const auto& y) {
-      return nn::kl_div(x, y, {.reduction = reduction, .log_target = logs, .batchmean = batch});
-    });
-  if (name == "nll") {
-    const nn::class_loss_options options{.reduction = reduction,
-                                         .ignore_index = r.get<std::int64_t>("ignore_index", -100)};
-    r.finish();
-    return graph::of_classes(called, [=](const auto& x, const auto& y) { return nn::nll_loss(x, y, options); });
-  }
-  if (name == "ce") {
-    const nn::class_loss_options options{.reduction = reduction,
-                                         .ignore_index = r.get<std::int64_t>("ignore_index", -100),
-                                         .label_smoothing = r.get<double>("label_smoothing", 0)};
-    r.finish();
-    const auto both = [=](const auto& x, const auto& y) { return nn::cross_entropy(x, y, options); };
-    return [numbers = graph::of_classes(called, both), probabilities = graph::of_two(called, both)](
-               const tensor& input, const tensor& target) {
-      return is_floating(target.type()) ? probabilities(input, target) : numbers(input, target);
-    };
-  }
-  throw value_error(message("make_loss: there is no \"", name,
-                            "\": known are mse, l1, smoothl1, huber, bce, bcelogits, ce, nll and kl"));
 }
 
 }  // namespace kiln::dynamic

@@ -46,6 +46,14 @@ class module {
     virtual void parameters(const std::string& prefix, named_tensors& into) const = 0;
     virtual void buffers(const std::string& prefix, named_tensors& into) const = 0;
     virtual named_modules children() const { return {}; }
+    /// Puts its parameters and buffers on a device, those of its parts not; `really` not: only says whether it can, by
+    /// throwing device_error or not.
+    virtual void move(device where, bool /*really*/) {
+      named_tensors own;
+      parameters("", own), buffers("", own);
+      if (!own.empty() && !where.on_host())
+        throw device_error("to: this layer computes on the processor only: leave it there");
+    }
     /// Other parts in place of the present ones.
     virtual void set_children(named_modules) { throw value_error("this module has no parts that could be set"); }
   };
@@ -88,6 +96,14 @@ class module {
     get().set_children(std::move(parts));
     return *this;
   }
+  /// Moves all parameters and buffers to a device, for all that share the module, and forgets gradients: its tensors are
+  /// others afterwards, so optimizers are made after it. Throws device_error for a device that is not there, and for a
+  /// layer that computes on the processor only; nothing has moved then.
+  const module& to(device where) const {
+    check_device(where);
+    for (const bool really : {false, true}) each_part([&](held& part) { part.move(where, really); });
+    return *this;
+  }
   /// Whether this is a handle to that module.
   bool is(const held* other) const { return held_.get() == other; }
   /// Puts all of it in training, or not. A module is in training when it is made.
@@ -102,6 +118,11 @@ class module {
   }
 
  private:
+  template <class F>
+  void each_part(const F& f) const {
+    for (const auto& [name, part] : children()) part.each_part(f);
+    f(get());
+  }
   held& get() const {
     if (!held_) throw value_error("this dynamic module has no value: make one with make_module first");
     return *held_;
@@ -135,32 +156,60 @@ inline module function_of(std::string type, function_module::function f, std::st
 
 class tensors_of_module final : public nn::detail::path_visitor {
  public:
-  tensors_of_module(const std::string& prefix, module::named_tensors& into, bool buffers)
-      : prefix_(prefix), into_(into), buffers_(buffers) {}
-  void parameter(std::string_view name, const nn::detail::tensor_slot& slot) override {
-    if (!buffers_) add(name, slot);
-  }
-  void buffer(std::string_view name, const nn::detail::tensor_slot& slot) override {
-    if (buffers_) add(name, slot);
-  }
+  tensors_of_module(module::named_tensors& parameters, module::named_tensors& buffers, std::string prefix = {})
+      : prefix_(std::move(prefix)), parameters_(parameters), buffers_(buffers) {}
+  void parameter(std::string_view name, const nn::detail::tensor_slot& slot) override { add(parameters_, name, slot); }
+  void buffer(std::string_view name, const nn::detail::tensor_slot& slot) override { add(buffers_, name, slot); }
 
  private:
-  void add(std::string_view name, const nn::detail::tensor_slot& slot) {
-    if (slot.now) into_.emplace_back(prefix_ + path_of(name), tensor::of(slot.now));
+  void add(module::named_tensors& into, std::string_view name, const nn::detail::tensor_slot& slot) {
+    if (slot.now) into.emplace_back(prefix_ + path_of(name), tensor::of(slot.now));
   }
-  const std::string& prefix_;
-  module::named_tensors& into_;
-  bool buffers_;
+  std::string prefix_;
+  module::named_tensors &parameters_, &buffers_;
 };
 
-/// A module of nn; `run` says how it takes a dynamic tensor.
+/// A module of nn; `run` says how it takes a dynamic tensor. `elsewhere`, if there is one, says what it does of dynamic
+/// functions with its parameters and buffers, in their order, on another device than the processor.
 template <class M>
 class static_module final : public module::held {
  public:
   using function = tensor (*)(const M& module, const tensor& x);
-  static_module(M what, function how) : module_(std::move(what)), run_(how) {}
-  tensor forward(const tensor& x) const override { return run_(module_, x); }
+  using elsewhere = tensor (*)(const M& module, const tensor& x, const tensors& parameters, const tensors& buffers);
+  static_module(M what, function how, elsewhere there = nullptr)
+      : module_(std::move(what)), run_(how), elsewhere_(there) {}
+  tensor forward(const tensor& x) const override {
+    if (where_.on_host() && (x.device().on_host() || !elsewhere_ || has_tensors())) return run_(module_, x);
+    return elsewhere_(module_, x, values_of(parameters_), values_of(buffers_));
+  }
   const M& inner() const { return module_; }
+  void move(device where, bool really) override {
+    if (where == where_) return;
+    if (!where.on_host() && !elsewhere_ && has_tensors())
+      throw device_error(message("to: this layer (", settings(), ") computes on the processor only: leave it there, or ",
+                                 "use kiln::nn with Tensor<T, Cuda>"));
+    if (!really) return;
+    const no_grad quiet;
+    module::named_tensors now[2], host[2];
+    parameters("", now[0]), buffers("", now[1]);
+    if (where.on_host()) {
+      tensors_of_module of_host(host[0], host[1]);
+      nn::detail::walk("", module_, of_host);
+      for (int which : {0, 1})
+        for (std::size_t i = 0; i < now[which].size(); ++i)
+          host[which][i].second.detach().assign_(now[which][i].second.detach().to(where));
+      parameters_.clear(), buffers_.clear();
+    } else if (elsewhere_) {
+      for (auto& all : now)
+        for (auto& [name, each] : all) {
+          const bool wanted = each.requires_grad();
+          each = each.detach().to(where);
+          if (wanted) each.requires_grad_();
+        }
+      parameters_ = std::move(now[0]), buffers_ = std::move(now[1]);
+    }
+    where_ = where;
+  }
   void train(bool on) override {
     nn::train(module_, on);
     training_ = on;
@@ -168,28 +217,49 @@ class static_module final : public module::held {
   bool training() const override { return training_; }
   std::string settings() const override { return nn::detail::settings_of<M>(&module_); }
   void parameters(const std::string& prefix, module::named_tensors& into) const override {
-    tensors_of_module all(prefix, into, false);
+    if (!where_.on_host()) return with_prefix(prefix, parameters_, into);
+    module::named_tensors unused;
+    tensors_of_module all(into, unused, prefix);
     nn::detail::walk("", module_, all);
   }
   void buffers(const std::string& prefix, module::named_tensors& into) const override {
-    tensors_of_module all(prefix, into, true);
+    if (!where_.on_host()) return with_prefix(prefix, buffers_, into);
+    module::named_tensors unused;
+    tensors_of_module all(unused, into, prefix);
     nn::detail::walk("", module_, all);
   }
 
  private:
+  bool has_tensors() const {
+    module::named_tensors own;
+    parameters("", own), buffers("", own);
+    return !own.empty();
+  }
+  static tensors values_of(const module::named_tensors& all) {
+    tensors values;
+    for (const auto& [name, each] : all) values.push_back(each);
+    return values;
+  }
+  static void with_prefix(const std::string& prefix, const module::named_tensors& from, module::named_tensors& into) {
+    for (const auto& [name, each] : from) into.emplace_back(prefix + name, each);
+  }
   M module_;
   function run_;
+  elsewhere elsewhere_;
   bool training_ = true;
+  device where_;
+  module::named_tensors parameters_, buffers_;  // on another device than the processor
 };
 
 }  // namespace graph
 
-/// A module of nn, with parameters of T, as a dynamic one: `module_of<float>("Linear", nn::Linear<float>{2, 3})`.
+/// A module of nn, with parameters of T, as a dynamic one: `module_of<float>("Linear", nn::Linear<float>{2, 3})`. It can
+/// be moved to a GPU if `elsewhere` says what it does there.
 template <Element T, class M>
-module module_of(std::string type, M what) {
-  return {std::move(type), std::make_shared<graph::static_module<M>>(std::move(what), [](const M& m, const tensor& x) {
-            return tensor(Tensor<T>(m(x.as<T>())));
-          })};
+module module_of(std::string type, M what, typename graph::static_module<M>::elsewhere elsewhere = nullptr) {
+  return {std::move(type), std::make_shared<graph::static_module<M>>(
+                               std::move(what),
+                               [](const M& m, const tensor& x) { return tensor(Tensor<T>(m(x.as<T>()))); }, elsewhere)};
 }
 
 }  // namespace kiln::dynamic

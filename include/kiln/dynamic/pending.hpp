@@ -133,6 +133,19 @@ inline cell_ref materialised(const cell& number) {
   return cell_of(std::move(state));
 }
 
+/// The device that tensors are on; numbers go with any. Throws device_error for tensors on several.
+inline device device_of(std::string_view op, std::span<const cell_ref> operands) {
+  const cell* first = nullptr;
+  for (const cell_ref& x : operands) {
+    if (x->is == form::number) continue;
+    if (!first) first = x.get();
+    if (x->where != first->where)
+      throw device_error(message(op, ": operands are on ", name(first->where), " and ", name(x->where),
+                                 ": bring them together with to()"));
+  }
+  return first ? first->where : device{};
+}
+
 /// The elements as another type.
 inline cell_ref converted(const cell_ref& x, dtype to) {
   if (x->type == to && x->is != form::number) return x;
@@ -141,6 +154,7 @@ inline cell_ref converted(const cell_ref& x, dtype to) {
   made->code = op_rules_table.cast;
   made->name = "cast";
   made->type = to;
+  made->where = x->where;
   made->sizes = x->sizes;
   const cell_ref operands[] = {x->is == form::number ? materialised(*x) : x};
   return with_operands(std::move(made), operands, 1);
@@ -201,6 +215,7 @@ inline cell_ref pointwise(const op_facts& f, std::span<const cell_ref> given) {
   made->code = rules.code;
   made->name = rules.name;
   made->type = rules.result(common);
+  made->where = device_of(op, all);
   for (const cell_ref& x : all) broadcast_into(made->sizes, x->sizes, op.c_str());
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i]->is != form::number) all[i] = converted(all[i], choice && i == 0 ? dtype::boolean : common);
@@ -221,6 +236,7 @@ inline cell_ref over_rows(std::string_view op, const cell_ref& given, std::uint3
   made->code = rules.code;
   made->name = rules.name;
   made->type = rules.result(common);
+  made->where = x->where;
   made->reduces = rules.reduces;
   made->axes = axes;
   made->keepdim = keepdim;

@@ -2,12 +2,9 @@
 // The definitions of products.hpp.
 #pragma once
 
-#include <kiln/autograd/node.hpp>
 #include <kiln/dynamic/products.hpp>
+#include <kiln/dynamic/products_on.hpp>
 #include <kiln/dynamic/shape.hpp>
-#include <kiln/ops/all.hpp>
-#include <kiln/tensor/products.hpp>
-#include <kiln/tensor/turned.hpp>
 
 namespace kiln::dynamic {
 
@@ -20,9 +17,9 @@ inline dtype type_of_product(const tensor& a, const tensor& b) {
 
 KILN_INLINE tensor matmul(const tensor& a, const tensor& b) {
   const dtype type = graph::type_of_product(a, b);
-  return with_float_or_double(type, "matmul", [&]<class T>(std::type_identity<T>) {
-    return tensor(Tensor<T>(kiln::matmul(a.to(type).as<T>(), b.to(type).as<T>())));
-  });
+  graph::check_together("matmul", a, b);
+  if (!a.device().on_host()) return graph::cuda_driver().matmul(type, a, b);
+  return graph::matmul_on<Cpu>(type, a, b);
 }
 KILN_INLINE tensor bmm(const tensor& a, const tensor& b) {
   if (a.dim() != 3 || b.dim() != 3 || a.sizes()[0] != b.sizes()[0])
@@ -33,12 +30,10 @@ KILN_INLINE tensor bmm(const tensor& a, const tensor& b) {
 KILN_INLINE tensor linear(const tensor& x, const tensor& weight, const tensor& bias) {
   dtype type = graph::type_of_product(x, weight);
   if (bias.defined()) type = promote(type, bias.type());
-  return with_float_or_double(type, "linear", [&]<class T>(std::type_identity<T>) {
-    const auto in = x.to(type).as<T>();
-    const auto turned = detail::turned(weight.to(type).as<T>());
-    if (!bias.defined()) return tensor(Tensor<T>(kiln::matmul(in, turned)));
-    return tensor(Tensor<T>(kiln::matmul(in, turned) + bias.to(type).as<T>()));
-  });
+  graph::check_together("linear", x, weight);
+  if (bias.defined()) graph::check_together("linear", x, bias);
+  if (!x.device().on_host()) return graph::cuda_driver().linear(type, x, weight, bias);
+  return graph::linear_on<Cpu>(type, x, weight, bias);
 }
 KILN_INLINE tensor dot(const tensor& a, const tensor& b) {
   if (a.dim() != 1 || a.sizes() != b.sizes())

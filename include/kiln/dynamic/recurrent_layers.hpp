@@ -42,6 +42,7 @@ class recurrent_holder final : public module::held {
       return {made.output, made.hidden};
     }
   }
+  void move(device where, bool really) override { inner_.move(where, really); }
   void train(bool on) override { inner_.train(on); }
   bool training() const override { return inner_.training(); }
   std::string settings() const override { return inner_.settings(); }

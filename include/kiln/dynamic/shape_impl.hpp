@@ -13,14 +13,16 @@ namespace kiln::dynamic {
 namespace graph {
 template <class Change>
 tensor seen(const tensor& x, const Change& change) {
-  return tensor::of(detail::new_view(x.state(), adding_kernel(x.type()), detail::layout_change(change)));
+  return tensor::of(detail::new_view(x.state(), adding_kernel(x.type(), x.device()), detail::layout_change(change)),
+                    x.device());
 }
 inline tensor seen_as(const tensor& x, const dims& wanted) {
   return seen(x, [&](const detail::layout& l) { return *detail::reshaped(l, wanted); });
 }
 /// The column of each element minus its row.
-inline tensor columns_minus_rows(const dims& sizes, const char* where) {
-  return Tensor<std::int64_t>(detail::columns_minus_rows(kiln::expand(Tensor<bool>(true), sizes), where));
+inline tensor columns_minus_rows(const tensor& like, const char* where) {
+  const Tensor<std::int64_t> made(detail::columns_minus_rows(kiln::expand(Tensor<bool>(true), like.sizes()), where));
+  return tensor(made).to(like.device());
 }
 }  // namespace graph
 
@@ -68,20 +70,27 @@ KILN_INLINE tensor diagonal(const tensor& x, std::int64_t offset) {
   return graph::seen(x, [&](const detail::layout& l) { return detail::diagonal_of(l, offset); });
 }
 KILN_INLINE tensor tril(const tensor& x, std::int64_t offset) {
-  const tensor place = graph::columns_minus_rows(x.sizes(), "tril");
+  const tensor place = graph::columns_minus_rows(x, "tril");
   return call("where", {call("le", {place, scalar(offset)}), x, scalar(0)});
 }
 KILN_INLINE tensor triu(const tensor& x, std::int64_t offset) {
-  const tensor place = graph::columns_minus_rows(x.sizes(), "triu");
+  const tensor place = graph::columns_minus_rows(x, "triu");
   return call("where", {call("ge", {place, scalar(offset)}), x, scalar(0)});
 }
 KILN_INLINE tensor cat(std::span<const tensor> parts, std::int64_t axis) {
   if (parts.empty()) throw value_error("cat: nothing to join: give one tensor at least");
   dtype type = parts[0].type();
-  for (const tensor& part : parts) type = promote(type, part.type());
+  const device where = parts[0].device();
+  for (const tensor& part : parts) {
+    type = promote(type, part.type());
+    if (part.device() != where)
+      throw device_error(message("cat: parts are on ", name(where), " and ", name(part.device()),
+                                 ": bring them together with to()"));
+  }
   std::vector<ref<tensor_state>> states;
   for (const tensor& part : parts) states.push_back(part.to(type).state());
-  return tensor::of(detail::join(states, axis, graph::copying_kernel(type), graph::adding_kernel(type)));
+  return tensor::of(
+      detail::join(states, axis, graph::copying_kernel(type, where), graph::adding_kernel(type, where)), where);
 }
 KILN_INLINE tensor stack(std::span<const tensor> parts, std::int64_t axis) {
   if (parts.empty()) throw value_error("stack: nothing to join: give one tensor at least");

@@ -18,16 +18,15 @@
 
 namespace kiln::dynamic {
 
-/// Where tensors live. In this version all are on the processor.
-enum class device_kind : std::uint8_t { cpu, cuda };
-
-/// Throws device_error for a device that this version has no dynamic tensors on.
-inline void check_device(device_kind where) {
-  if (where != device_kind::cpu)
-    throw device_error(
-        "no CUDA in this build: dynamic tensors are on the processor only: leave the device out, or use Tensor<T, "
-        "Cuda>");
+namespace graph {
+template <class Device>
+device device_of(const storage& memory) {
+  if constexpr (OnHost<Device>)
+    return {};
+  else
+    return {device_kind::cuda, executor<Device>::device_of(memory).index};
 }
+}  // namespace graph
 
 /// A handle: copies share. A tensor that is pending is to be used by one thread at a time; eval() it before others do.
 class tensor {
@@ -35,17 +34,19 @@ class tensor {
   /// Without a value: defined() is false.
   tensor() = default;
   /// The same elements, history included.
-  template <Element T>
-  tensor(const Tensor<T>& x) : tensor(of(x.state())) {}
-  /// Of what a Tensor<T> points to.
-  static tensor of(ref<tensor_state> state);
+  template <Element T, class Device>
+  tensor(const Tensor<T, Device>& x)
+      : tensor(of(x.state(), x.defined() ? graph::device_of<Device>(*x.state()->memory) : dynamic::device{})) {}
+  /// Of what a Tensor<T> points to, or a Tensor<T, Cuda>.
+  static tensor of(ref<tensor_state> state, dynamic::device where = {});
   /// Of a part of a graph, for functions that make one.
   explicit tensor(std::shared_ptr<graph::cell> cell) : cell_(std::move(cell)) {}
 
   /// Whether there is a tensor.
   bool defined() const { return static_cast<bool>(cell_); }
   kiln::dtype type() const { return cell()->type; }
-  device_kind device() const { return device_kind::cpu; }
+  /// Where the elements are, or will be. A scalar() goes with tensors of any device.
+  dynamic::device device() const { return cell()->where; }
   const dims& sizes() const { return cell()->sizes; }
   /// Number of axes.
   int dim() const { return sizes().rank(); }
@@ -67,6 +68,7 @@ class tensor {
   /// What a Tensor<T> of this value points to; evaluated.
   const ref<tensor_state>& state() const { return graph::state_of(*cell()); }
   /// The elements, in row-major order without gaps; evaluated. What has gaps is copied, until the next call of this.
+  /// Throws device_error for elements that are not in the host's memory.
   const void* data() const;
   /// The one element, as a double. Throws shape_error for another number of elements.
   double item() const;
@@ -76,21 +78,21 @@ class tensor {
   void to_host(void* to) const;
 
   /// The same tensor as one of a known type, on which all functions of kiln work; evaluated. Throws dtype_error if that
-  /// is not its type. Of a scalar(), a tensor of its own.
-  template <Element T>
-  Tensor<T> as() const {
+  /// is not its type, device_error if it is not on a `Device`. Of a scalar(), a tensor of its own.
+  template <Element T, class Device = Cpu>
+  Tensor<T, Device> as() const {
     check_type(dtype_of<T>);
-    if (cell()->is == graph::form::number) return Tensor<T>(of_number());
-    return Tensor<T>(state());
+    check_kind(OnHost<Device>);
+    if (cell()->is == graph::form::number) return Tensor<T, Device>(of_number());
+    return Tensor<T, Device>(state());
   }
 
   /// The elements as another type: lazy; of the same type, this tensor.
   tensor to(kiln::dtype type) const;
-  /// The values on a device. Throws device_error for one that this version has no dynamic tensors on.
-  tensor to(device_kind where) const {
-    check_device(where);
-    return *this;
-  }
+  /// The values on a device: this tensor if it is there, else a copy, through which gradients flow. Throws device_error
+  /// for one that is not there, or that this program was built without (kiln/dynamic/cuda.hpp).
+  tensor to(dynamic::device where) const;
+  tensor to(device_kind where) const { return to(dynamic::device(where)); }
   /// The elements in memory of their own; gradients flow through it.
   tensor clone() const;
   /// This tensor if its elements have no gaps, else a copy.
@@ -127,11 +129,21 @@ class tensor {
 
  private:
   void check_type(kiln::dtype wanted) const;
+  void check_kind(bool on_host) const;
   ref<tensor_state> of_number() const;
   void becomes(ref<tensor_state> value, moment before);
   std::shared_ptr<graph::cell> cell_;
   mutable ref<tensor_state> packed_;
 };
+
+namespace graph {
+/// Throws device_error unless both are on one device.
+inline void check_together(std::string_view op, const tensor& a, const tensor& b) {
+  if (a.device() != b.device())
+    throw device_error(message(op, ": operands are on ", dynamic::name(a.device()), " and ", dynamic::name(b.device()),
+                               ": bring them together with to()"));
+}
+}  // namespace graph
 
 /// A number beside tensors. Among operands of call() it changes another's type only if its category is higher, and it
 /// is no tensor of the tape: another value does not make another one. By itself it is a 0-d tensor of `type`.

@@ -16,19 +16,28 @@
 #include <kiln/dynamic/pending.hpp>
 #include <kiln/dynamic/tensor.hpp>
 #include <kiln/expr/reductions.hpp>
+#include <kiln/tensor/creation.hpp>
+#include <kiln/tensor/op_node.hpp>
+#include <kiln/tensor/recorder.hpp>
 #include <kiln/tensor/run.hpp>
 
 namespace kiln::dynamic {
 
-KILN_INLINE tensor tensor::of(ref<tensor_state> state) {
+KILN_INLINE tensor tensor::of(ref<tensor_state> state, dynamic::device where) {
   if (!state) throw value_error("tensor::of: this Tensor has no value yet: assign one before using it");
-  return tensor(graph::cell_of(std::move(state)));
+  return tensor(graph::cell_of(std::move(state), where));
 }
 
 KILN_INLINE void tensor::check_type(kiln::dtype wanted) const {
   if (type() != wanted)
     throw dtype_error(message("as: a tensor of ", name(type()), sizes(), " is not one of ", name(wanted),
                               ": convert it with to(), or ask for its own type"));
+}
+
+KILN_INLINE void tensor::check_kind(bool on_host) const {
+  if (device().on_host() != on_host)
+    throw device_error(message("as: a tensor on ", dynamic::name(device()), " is no Tensor of the device ",
+                               on_host ? "Cpu" : "Cuda", ": bring it there with to(), or ask for its own device"));
 }
 
 KILN_INLINE ref<tensor_state> tensor::of_number() const {
@@ -52,7 +61,51 @@ KILN_INLINE tensor tensor::to(kiln::dtype wanted) const {
   return type() == wanted ? *this : tensor(graph::converted(cell(), wanted));
 }
 
+namespace graph {
+/// Takes what arrives at a copy on another device back to where the original is.
+class moved_node final : public detail::op_node_of<1> {
+ public:
+  moved_node(const ref<gradient_record>& original, dynamic::device home, dynamic::device away)
+      : op_node_of(functions_of(home)), home_(home), away_(away) {
+    input[0] = original;
+    stay_walkable();
+  }
+  const char* name() const override { return "to"; }
+  void backward(const ref<tensor_state>& gradient) override {
+    const tensor here = tensor::of(gradient, away_).to(home_);
+    detail::hand_over_gradient(*adding_kernel(here.type(), home_), here.state(), *input[0]);
+  }
+  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+    detail::the_recorder().add(*input[0], tensor::of(gradient, away_).to(home_).state(), functions_of(home_));
+  }
+
+ private:
+  dynamic::device home_, away_;
+};
+}  // namespace graph
+
+KILN_INLINE tensor tensor::to(dynamic::device where) const {
+  const dynamic::device home = device();
+  if (where == home) return *this;
+  check_device(where);
+  ref<tensor_state> moved;
+  {
+    const no_grad quiet;
+    const tensor here = (cell()->is == graph::form::number ? of(of_number()) : detach()).contiguous();
+    const graph::device_driver& cuda = graph::cuda_driver();
+    moved = home.on_host()    ? cuda.from_host(*here.state(), where.index)
+            : where.on_host() ? cuda.to_host(*here.state())
+                              : cuda.to_other(*here.state(), where.index);
+  }
+  if (grad_enabled() && requires_grad())
+    detail::set_producer(*moved, new graph::moved_node(state()->history, home, where));
+  return of(std::move(moved), where);
+}
+
 KILN_INLINE const void* tensor::data() const {
+  if (!device().on_host())
+    throw device_error(message("data: the elements of this tensor are on ", dynamic::name(device()),
+                               ", not in the host's memory: bring it there with to(device_kind::cpu)"));
   const ref<tensor_state>& mine = state();
   if (mine->contiguous) return mine->data;
   const no_grad quiet;
@@ -60,7 +113,14 @@ KILN_INLINE const void* tensor::data() const {
   return packed_->data;
 }
 KILN_INLINE void tensor::to_host(void* to) const {
-  if (const std::size_t bytes = static_cast<std::size_t>(numel()) * size_of(type())) std::memcpy(to, data(), bytes);
+  const std::size_t bytes = static_cast<std::size_t>(numel()) * size_of(type());
+  if (bytes == 0) return;
+  if (device().on_host()) {
+    std::memcpy(to, data(), bytes);
+  } else {
+    const no_grad quiet;
+    graph::functions_of(device()).copy_out(*contiguous().state(), to);
+  }
 }
 
 namespace graph {
@@ -69,11 +129,19 @@ inline void check_one_element(const tensor& x) {
     throw shape_error(message("item: a tensor of shape ", x.sizes(), " has ", x.numel(),
                               " elements, not one: reduce or index it first"));
 }
+/// The bits of a tensor of one element.
+struct one_element {
+  alignas(16) unsigned char bytes[16] = {};
+  explicit one_element(const tensor& x) {
+    check_one_element(x);
+    x.to_host(bytes);
+  }
+};
 }  // namespace graph
 
 KILN_INLINE double tensor::item() const {
-  graph::check_one_element(*this);
-  const void* const at = state()->data;
+  const graph::one_element one(*this);
+  const void* const at = one.bytes;
   return with_type(type(), [at]<class T>(std::type_identity<T>) -> double {
     return static_cast<double>(static_cast<compute_t<T>>(*static_cast<const T*>(at)));
   });
@@ -82,7 +150,8 @@ KILN_INLINE std::int64_t tensor::item_int64() const {
   graph::check_one_element(*this);
   if (is_floating(type()))
     throw dtype_error(message("item_int64: a tensor of ", name(type()), " has fractions: use item()"));
-  const void* const at = state()->data;
+  const graph::one_element one(*this);
+  const void* const at = one.bytes;
   return with_type(type(), [at]<class T>(std::type_identity<T>) -> std::int64_t {
     return static_cast<std::int64_t>(static_cast<compute_t<T>>(*static_cast<const T*>(at)));
   });
@@ -103,7 +172,7 @@ KILN_INLINE tensor tensor::detach() const {
   ref<tensor_state> same = new_state(mine->type, mine->sizes, mine->strides);
   same->data = mine->data;
   same->memory = mine->memory;
-  return of(std::move(same));
+  return of(std::move(same), device());
 }
 KILN_INLINE bool tensor::requires_grad() const {
   if (cell()->is == graph::form::value) graph::state_of(*cell());
@@ -121,14 +190,19 @@ KILN_INLINE tensor& tensor::requires_grad_(bool on) {
     const moment now(*value->memory);
     becomes(std::move(value), now);
   }
-  with_floating_type(type(), "requires_grad_", [&]<class T>(std::type_identity<T>) { as<T>().requires_grad(on); });
+  with_floating_type(type(), "requires_grad_", [&]<class T>(std::type_identity<T>) {
+    Tensor<T>(state()).requires_grad(on);  // wherever it is: only what adds gradients is the device's
+  });
+  if (on && !device().on_host()) state()->history->add = graph::adding_kernel(type(), device());
   return *this;
 }
 KILN_INLINE tensor tensor::grad() const {
   if (is_lazy()) return {};
   const ref<gradient_record>& history = state()->history;
   if (!history || !history->gradient) return {};
-  return with_floating_type(type(), "grad", [&]<class T>(std::type_identity<T>) { return tensor(as<T>().grad()); });
+  return with_floating_type(type(), "grad", [&]<class T>(std::type_identity<T>) {
+    return of(Tensor<T>(state()).grad().state(), device());
+  });
 }
 KILN_INLINE void tensor::zero_grad() {
   if (is_lazy()) return;
@@ -144,13 +218,18 @@ KILN_INLINE void tensor::backward(const tensor& gradient, bool retain_graph, boo
     if (gradient.type() != type())
       throw dtype_error(message("backward: the gradient is of ", name(gradient.type()), " and the tensor of ",
                                 name(type()), ": convert it with to()"));
+    if (gradient.device() != device())
+      throw device_error(message("backward: the gradient is on ", dynamic::name(gradient.device()),
+                                 " and the tensor on ", dynamic::name(device()), ": bring it there with to()"));
     seed = create_graph ? gradient.contiguous().state() : gradient.detach().contiguous().state();
   } else {
     detail::check_loss(*mine);
-    seed = with_floating_type(type(), "backward",
-                              [&]<class T>(std::type_identity<T>) { return detail::one_like(as<T>()).state(); });
+    seed = with_floating_type(type(), "backward", [&]<class T>(std::type_identity<T>) {
+      const no_grad quiet;
+      return tensor(kiln::ones<T>(mine->sizes)).to(device()).state();
+    });
   }
-  detail::run_backward(*mine, seed, *graph::adding_kernel(type()),
+  detail::run_backward(*mine, seed, *graph::adding_kernel(type(), device()),
                        {.retain_graph = retain_graph, .create_graph = create_graph});
 }
 
@@ -180,7 +259,7 @@ KILN_INLINE tensor& tensor::assign_(const tensor& values) {
   tensor_state* operand = made.get();
   const detail::expression_facts facts{.leaves = 1};
   const bool recorded = detail::check_in_place(facts, {.leaf = &operand}, made->sizes, *target);
-  detail::overwrite_with(graph::copying_kernel(type()), made, *target, recorded);
+  detail::overwrite_with(graph::copying_kernel(type(), device()), made, *target, recorded);
   return *this;
 }
 KILN_INLINE tensor& tensor::fill_(double value) {

@@ -192,14 +192,14 @@ class arguments {
       if (auto* found = find_held_as<held_tensor>(x)) return {found->value, true};
       refuse(i, "a tensor or an array");
     }
-    return {to_tensor(x), false};
+    return {with_others(to_tensor(x)), false};
   }
   /// The same where the call only reads it, and gives no tensor that shares its elements but as a value: a simple list
   /// is not copied.
   operand read_at(std::size_t i) const {
     object x = (*this)[i];
     if (!is_flat(x) || x->count < 1024) return operand_at(i);
-    return {viewed(x), false};
+    return {with_others(viewed(x)), false};
   }
   /// A defined one.
   operand operand_at(std::size_t i) const {
@@ -227,6 +227,13 @@ class arguments {
   }
 
  private:
+  /// An array where the first tensor among the arguments is.
+  tensor with_others(tensor x) const {
+    if (!dynamic::graph::installed_cuda.load(std::memory_order_relaxed) || !x.defined()) return x;
+    for (const owned& each : items_)
+      if (const auto* t = find_held_as<held_tensor>(each.get()); t && t->value.defined()) return x.to(t->value.device());
+    return x;
+  }
   bool reads_as_list(object x, std::size_t count, std::size_t most, unsigned trailing) const {
     if (least_ >= 2) return true;
     if (count == 0) return least_ == 0;

@@ -79,7 +79,8 @@ inline object plain(std::string_view name, object x) {
 }
 
 inline object device(std::string_view name, object x) {
-  if (is_null(x) || (x->type == mixed_type && x->count == 0)) return make_symbol("cpu");
+  if (is_null(x) || (x->type == mixed_type && x->count == 0))
+    return make_symbol(dynamic::cuda_devices() > 0 ? "cuda:0" : "cpu");
   if (const held* what = find_held(x); what && what->kind() > held_class::dict)
     return make_symbol(what->device().empty() ? "cpu" : what->device());
   return of_each(name, x, [](const tensor& t) { return make_symbol(device_of(t)); });

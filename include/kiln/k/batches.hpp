@@ -49,7 +49,7 @@ struct batches {
     const auto part = [&](const tensor& all) {
       if (!all.defined()) return all;
       if (order.empty()) return dynamic::narrow(all, 0, next, size);
-      return dynamic::index_select(all, 0, copied(dtype::int64, {size}, order.data() + next));
+      return dynamic::index_select(all, 0, copied(dtype::int64, {size}, order.data() + next).to(all.device()));
     };
     batch_input = part(input);
     batch_target = part(target);

@@ -225,7 +225,7 @@ inline object to_value(const tensor& t) {
   if (!t.defined()) return make_null();
   // Two-byte floats have no K type: they travel as real.
   const bool half = t.type() == dtype::float16 || t.type() == dtype::bfloat16;
-  const tensor source = half ? t.to(dtype::float32) : t;
+  const tensor source = (half ? t.to(dtype::float32) : t).to(dynamic::device{});
   const auto* place = static_cast<const char*>(source.data());
   const int type = type_of_dtype(source.type());
   const longs sizes(source.sizes().begin(), source.sizes().end());

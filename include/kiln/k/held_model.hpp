@@ -73,7 +73,12 @@ class held_model : public held,
     else
       optimizers::take_step(*body->optimizer);
   }
-  void move_to(const tensor_options& options) override { held_module(body->module).move_to(options); }
+  void move_to(const tensor_options& options) override {
+    const std::string now = device();
+    if (options.where && !now.empty() && dynamic::name(*options.where) != now)
+      throw value_error("a model stays where its optimizer's parameters are: move the module, then make opt and model");
+    held_module(body->module).move_to(options);
+  }
 
   std::shared_ptr<model_body> body;
 };

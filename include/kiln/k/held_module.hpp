@@ -237,7 +237,10 @@ class held_module : public held,
   std::unique_ptr<held> share() const override { return std::make_unique<held_module>(body); }
   const void* identity() const override { return body.get(); }
   std::int64_t uses() const override { return body.use_count(); }
-  std::string device() const override { return body->parameters().values.empty() ? "" : "cpu"; }
+  std::string device() const override {
+    const tensor_list all = body->parameters();
+    return all.values.empty() ? "" : device_of(all.values[0]);
+  }
   object size() const override { return kj(static_cast<std::int64_t>(body->parameters().values.size())); }
   std::int64_t elements() const override { return all().elements(); }
   std::int64_t bytes() const override { return all().bytes(); }
@@ -256,6 +259,7 @@ class held_module : public held,
         throw value_error(message("a module of ", symbol_of(t.type()),
                                   " parameters does not change its dtype; make "
                                   "one anew"));
+    if (options.where) body->module.to(*options.where);
   }
 
   std::shared_ptr<module_body> body;

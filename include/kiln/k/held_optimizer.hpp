@@ -94,7 +94,10 @@ class held_optimizer : public held, public defined_object, public parameter_owne
   std::unique_ptr<held> share() const override { return std::make_unique<held_optimizer>(body); }
   const void* identity() const override { return body.get(); }
   std::int64_t uses() const override { return body.use_count(); }
-  std::string device() const override { return parameters().values.empty() ? "" : "cpu"; }
+  std::string device() const override {
+    const tensor_list all = parameters();
+    return all.values.empty() ? "" : device_of(all.values[0]);
+  }
   object size() const override { return kj(static_cast<std::int64_t>(parameters().values.size())); }
   std::int64_t elements() const override { return totals().elements; }
   std::int64_t bytes() const override { return totals().bytes; }

@@ -17,8 +17,8 @@
 namespace kiln::k {
 
 /// The symbol of the device that a tensor is on.
-inline std::string device_of(const tensor&) {
-  return "cpu";
+inline std::string device_of(const tensor& t) {
+  return dynamic::name(t.device());
 }
 
 inline std::int64_t bytes_of(const tensor& t) {

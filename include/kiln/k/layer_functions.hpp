@@ -148,8 +148,8 @@ inline object pad(std::string_view name, object x) {
       throw value_error(message("padding of ", before, " and ", after, " for ", n, " elements"));
     if (mode != "constant") {
       const longs at = padded(n, before, after, mode);
-      result =
-          dynamic::index_select(result, axis, copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data()));
+      const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
+      result = dynamic::index_select(result, axis, index.to(result.device()));
       continue;
     }
     std::vector<tensor> parts;

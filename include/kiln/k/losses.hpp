@@ -122,7 +122,10 @@ inline std::shared_ptr<loss_body> build(std::string_view type, std::vector<optio
                               ", expected one of mse l1 smoothl1 huber bce "
                               "bcelogits ce nll kl hinge softmargin multisoft multimargin multilabel poissonloss "
                               "cosineloss margin triplet"));
-  body->function = dynamic::make_loss(type, how);
+  // A target on another device than the output comes to it.
+  body->function = [f = dynamic::make_loss(type, how)](const tensor& output, const tensor& target) {
+    return f(output, target.to(output.device()));
+  };
   body->options = std::move(given);
   return body;
 }

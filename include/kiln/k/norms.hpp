@@ -210,7 +210,7 @@ inline object pair_distances(std::string_view name, object x) {
     }
   const auto rows = [&](const longs& at) {
     const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
-    return dynamic::index_select(floating(found.value), 0, index);
+    return dynamic::index_select(floating(found.value), 0, index.to(found.value.device()));
   };
   return respond(power_norm(rows(first) - rows(second), p, {1}), found.handle);
 }

@@ -2,6 +2,8 @@
 // What the functions of q remember between calls: default dtype, settings, the generator of random numbers.
 #pragma once
 
+#include <atomic>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -13,6 +15,7 @@
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/error.hpp>
+#include <kiln/dynamic/device.hpp>
 #include <kiln/k/convert.hpp>
 
 namespace kiln::k {
@@ -65,28 +68,42 @@ inline session_state& session() {
   return state;
 }
 
-/// Refuses what names a device that is not there.
-/// @returns whether `name` is a device at all
-inline bool check_device_symbol(std::string_view name) {
-  if (name == "cpu") return true;
+/// The device that a symbol names: `cpu, `cuda, `cuda:1; none if it names no device.
+/// @throws device_error for one that is not there
+inline std::optional<dynamic::device> read_device(std::string_view name) {
+  if (name == "cpu") return dynamic::device{};
   if (name == "mps") throw device_error("no mps device in this build of kilnq: use `cpu");
-  if (name == "cuda" || name.starts_with("cuda:"))
+  if (name != "cuda" && !name.starts_with("cuda:")) return {};
+  if (!dynamic::graph::installed_cuda.load(std::memory_order_relaxed))
     throw device_error(message("no CUDA device: this build of kilnq computes on the processor, so `", name,
                                " is not there; use `cpu or leave the device out"));
-  return false;
+  int index = 0;
+  if (name != "cuda") {
+    const std::string_view digits = name.substr(5);
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (digits.empty() || problem != std::errc{} || end != digits.data() + digits.size() || index < 0)
+      throw device_error(message("`", name, " is no device: the first GPU is `cuda:0"));
+  }
+  const dynamic::device found{dynamic::device_kind::cuda, index};
+  dynamic::check_device(found);
+  return found;
 }
 
 /// What options of a tensor say.
 struct tensor_options {
   std::optional<dtype> type;
   std::optional<bool> gradient;
+  std::optional<dynamic::device> where;
   bool view = false;
 };
 
 /// Whether a symbol is an option of tensors; fills in what it says.
 /// @throws device_error for devices, value_error for layouts that kiln does not have
 inline bool read_tensor_option(std::string_view name, tensor_options& found) {
-  if (check_device_symbol(name)) return true;
+  if (const auto where = read_device(name)) {
+    found.where = where;
+    return true;
+  }
   if (const auto type = dtype_of_symbol(name)) {
     found.type = type;
     return true;
@@ -112,10 +129,15 @@ inline tensor_options read_tensor_options(const std::vector<std::string>& names)
   return found;
 }
 
-/// The tensor with the dtype and the gradient flag that are asked for.
+/// The tensor with the dtype, the device and the gradient flag that are asked for.
 inline tensor with_options(tensor t, const tensor_options& options) {
   if (!t.defined()) return t;
   if (options.type && *options.type != t.type()) t = t.to(*options.type);
+  if (options.where && *options.where != t.device()) {
+    const bool leaf = t.is_leaf() && t.requires_grad();
+    t = (leaf ? t.detach() : t).to(*options.where);
+    if (leaf) t.requires_grad_();  // a parameter stays one
+  }
   if (options.gradient) {
     if (!t.is_leaf()) t = t.detach();
     t.requires_grad_(*options.gradient);

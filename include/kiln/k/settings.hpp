@@ -30,7 +30,7 @@ inline object seed(std::string_view name, object x) {
                            make_longs(longs{static_cast<std::int64_t>(session().random.current_seed())}));
   const arguments given(name, x, 1, 2, longs_trailing);
   if (const auto device = read_symbol(given[0])) {
-    if (!check_device_symbol(*device)) throw value_error(message("`", *device, " is no device"));
+    if (!read_device(*device)) throw value_error(message("`", *device, " is no device"));
     if (given.size() == 1) return kj(static_cast<std::int64_t>(session().random.current_seed()));
   } else if (given.size() == 2) {
     given.refuse(0, "a device");
@@ -55,9 +55,11 @@ inline object setting(std::string_view name, object x) {
   flag("openmp", false);
   number("threads", static_cast<std::int64_t>(std::thread::hardware_concurrency()));
   number("interopthreads", 1);
-  for (std::string_view key : {"mps", "cuda", "magma", "cudnn"}) flag(key, false);
+  flag("mps", false);
+  flag("cuda", dynamic::cuda_devices() > 0);
+  for (std::string_view key : {"magma", "cudnn"}) flag(key, false);
   number("cudnnversion", 0);
-  number("cudadevices", 0);
+  number("cudadevices", dynamic::cuda_devices());
   for (std::string_view key : {"benchmark", "deterministic", "cudnndeterministic", "stackframe", "alloptions"})
     flag(key, key == "deterministic");
   flag("complexfirst", true);
@@ -95,20 +97,32 @@ inline object setting(std::string_view name, object x) {
 }
 
 inline object cudadevices(std::string_view, object x) {
-  if (is_null(x)) return kj(0);
-  return make_symbols({});
+  const int count = dynamic::cuda_devices();
+  if (is_null(x)) return kj(count);
+  std::vector<std::string> names;
+  if (count > 0) names.emplace_back("cuda");
+  for (int i = 0; i < count; ++i) names.push_back(dynamic::name({dynamic::device_kind::cuda, i}));
+  return make_symbols(names);
 }
 
-inline object cudadevice(std::string_view, object) {
-  check_device_symbol("cuda");
-  return nullptr;
+/// (): the GPU that `cuda names, the first; a symbol can only say the same.
+inline object cudadevice(std::string_view, object x) {
+  const auto symbol = read_symbol(x);
+  const auto found = read_device(symbol.value_or("cuda"));
+  if (!found || found->on_host()) throw value_error(message("`", *symbol, " is no CUDA device"));
+  if (found->index != 0)
+    throw value_error(message("`cuda is `cuda:0 here: name `", *symbol, " where it is meant"));
+  return symbol ? make_null() : make_symbol(dynamic::name(*found));
 }
 
 inline object sync(std::string_view, object x) {
   if (const auto device = read_symbol(x)) {
-    if (!check_device_symbol(*device)) throw value_error(message("`", *device, " is no device"));
+    const auto where = read_device(*device);
+    if (!where) throw value_error(message("`", *device, " is no device"));
+    dynamic::synchronize(*where);
   } else if (const auto* t = find_held_as<held_tensor>(x); t && t->value.defined()) {
     t->value.eval();
+    dynamic::synchronize(t->value.device());
   }
   return make_null();
 }
@@ -126,7 +140,7 @@ inline object config(std::string_view, object) {
   return make_list([] {
     std::vector<owned> lines;
     lines.emplace_back(make_text("kiln " + version_text()));
-    lines.emplace_back(make_text("device: cpu"));
+    lines.emplace_back(make_text(message("devices: cpu", dynamic::cuda_devices() > 0 ? " cuda" : "")));
     return lines;
   }());
 }
@@ -134,14 +148,15 @@ inline object config(std::string_view, object) {
 /// The options of a tensor, or of new ones.
 inline object options(std::string_view, object x) {
   const std::vector<std::string> names{"device", "dtype", "layout", "gradient", "pin", "memory"};
-  std::string type(symbol_of(session().default_type)), gradient = "nograd";
+  std::string type(symbol_of(session().default_type)), gradient = "nograd", where = "cpu";
   if (!empty(x)) {
     const tensor t = arguments("options", x, 1, 1).tensor_at(0).value;
     type = t.defined() ? std::string(symbol_of(t.type())) : "";
     gradient = t.defined() && t.requires_grad() ? "grad" : "nograd";
+    if (t.defined()) where = device_of(t);
   }
   return make_dictionary(
-      names, make_symbols(std::vector<std::string>{"cpu", type, "strided", gradient, "unpinned", "contiguous"}));
+      names, make_symbols(std::vector<std::string>{where, type, "strided", gradient, "unpinned", "contiguous"}));
 }
 
 /// The tensor with the options of one argument: symbols, or an example.
@@ -150,7 +165,7 @@ inline tensor moved(const tensor& t, object how) {
     const tensor_options options = read_tensor_options(*names);
     return with_options(t, options);
   }
-  if (const auto* like = find_held_as<held_tensor>(how)) return t.to(like->value.type());
+  if (const auto* like = find_held_as<held_tensor>(how)) return t.to(like->value.type()).to(like->value.device());
   throw value_error(message("argument 2 is a ", describe(how), ", expected device and dtype symbols or a tensor"));
 }
 

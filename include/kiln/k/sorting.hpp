@@ -178,14 +178,14 @@ inline object mode(std::string_view name, object x) {
 inline object unique(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
   const operand found = given.operand_at(0);
-  tensor flat = dynamic::reshape(found.value, longs{found.value.numel()});
+  tensor flat = dynamic::reshape(found.value, longs{found.value.numel()}).to(dynamic::device{});
   if (name == "unique") flat = dynamic::gather(flat, 0, order(flat, 0, false).contiguous());
   longs kept;
   const std::vector<double> values = detail::doubles_of(flat);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (i == 0 || values[i] != values[i - 1]) kept.push_back(static_cast<std::int64_t>(i));
   const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(kept.size())}, kept.data());
-  return respond(dynamic::index_select(flat, 0, index), found.handle);
+  return respond(dynamic::index_select(flat, 0, index).to(found.value.device()), found.handle);
 }
 
 }  // namespace kiln::k::sorting

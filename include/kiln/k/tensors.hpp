@@ -39,7 +39,7 @@ inline tensor indexed(const tensor& t, std::int64_t axis, object where) {
   const longs at = positions(where, size);
   if (where->type == -long_type) return dynamic::select(t, axis, at[0]);
   const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
-  return dynamic::index_select(t, axis, index);
+  return dynamic::index_select(t, axis, index.to(t.device()));
 }
 
 /// The value of what a handle holds: all of it, or at positions or names.
@@ -284,14 +284,14 @@ inline object same(std::string_view name, object x) {
   const operand like = given.operand_at(0);
   tensor_options options;
   if (given.size() == 2) options = read_tensor_options(read_symbols(given[1]).value());
-  return tensor_handle(with_options(dynamic::zeros(like.value.sizes(), like.value.type()), options));
+  return tensor_handle(with_options(dynamic::zeros(like.value.sizes(), like.value.type(), like.value.device()), options));
 }
 
 inline object alias(std::string_view name, object x) {
   const arguments given(name, x, 1, 1);
   auto* t = find_held_as<held_tensor>(given[0]);
   if (!t) given.refuse(0, "a tensor's handle");
-  return make_handle(std::make_unique<held_tensor>(tensor::of(t->value.state()), held_tensor::as_it_is{}));
+  return make_handle(std::make_unique<held_tensor>(tensor::of(t->value.state(), t->value.device()), held_tensor::as_it_is{}));
 }
 
 inline object detach(std::string_view name, object x) {

@@ -87,7 +87,8 @@ inline void write_matrix(std::ostream& out, const double* values, std::int64_t r
 inline std::vector<double> doubles_of(const tensor& t) {
   std::vector<double> values(static_cast<std::size_t>(t.numel()));
   visit_dtype(t.type(), [&]<class T>(std::type_identity<T>) {
-    const T* from = static_cast<const T*>(t.data());
+    const tensor here = t.to(dynamic::device{});
+    const T* from = static_cast<const T*>(here.data());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(from[i]);
   });
   return values;
@@ -128,7 +129,7 @@ inline std::string text_of(const tensor& t) {
   }
   static constexpr std::string_view types[] = {"Bool", "Byte", "Char",     "Short", "Int",
                                                "Long", "Half", "BFloat16", "Float", "Double"};
-  out << "[ CPU" << types[static_cast<std::size_t>(t.type())] << "Type{";
+  out << (t.device().on_host() ? "[ CPU" : "[ CUDA") << types[static_cast<std::size_t>(t.type())] << "Type{";
   for (int i = 0; i < sizes.rank(); ++i) out << (i ? "," : "") << sizes[i];
   out << "} ]";
   return out.str();

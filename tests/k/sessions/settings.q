@@ -6,8 +6,9 @@ q)cudadevices[]
 0
 q)cudadevices()
 `symbol$()
+/ fails
 q)tensor(1 2;`cuda)
-'tensor: no CUDA device: this build of kilnq computes on the processor, so `cuda is not there; use `cpu or leave the device out
+'tensor: no CUDA device
 q)dtype[]
 `float
 q)dtype`double

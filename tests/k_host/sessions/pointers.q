@@ -102,7 +102,7 @@ out of memory
 / shown
 q)select n:count i,sum[bytes]%2 xexp 30 from obj[]
 q)free()
-/ needs cuda
+/ needs cuda-large
 / any
 q)\ts:100 r:{t:tensor(`randn; x;`cuda); r:mean tensor t; free t; r} 100000000
 32436 536872016

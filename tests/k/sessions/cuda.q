@@ -1,0 +1,72 @@
+/ Tensors on a GPU, where there is one.
+q)f:key{key[x]set'x}(`kilnq 2:`fns,1)[]
+/ needs cuda
+q)device[]
+`cuda:0
+q)first cudadevices()
+`cuda
+q)cudadevice()
+`cuda:0
+q)x:tensor(2 2#1 2 3 4e;`cuda;`grad)
+q)device x
+`cuda:0
+q)tensor x
+1 2
+3 4
+/ Arrays go to where the tensor is; what is pending becomes one kernel.
+q)y:Sum mul(x;add(x;2 2#10 20 30 40e))
+q)device y
+`cuda:0
+q)tensor y
+330e
+q)backward y
+q)grad x
+12 24
+36 48
+q)device g:grad enlist x
+`cuda:0
+q)tensor softmax(tensor(0 0e;`cuda);0)
+0.5 0.5e
+q)z:mm(x;2 2#1 0 0 2e)
+q)tensor z
+1 4
+3 8
+q)tensor(x;1 0)
+3 4
+1 2
+q)w:copyto(x;`cpu)
+q)device each(w;x)
+`cpu`cuda:0
+q)add(x;w)
+'add: operands are on cuda:0 and cpu: bring them together with to()
+q)sync x
+/ A module, its optimizer and a loss there train as on the processor.
+q)seed 7
+q)m:module seq(`sequential;(`linear;2;8);`tanh;(`linear;8;2))
+q)to(m;`cuda)
+q)o:opt(`sgd;m;.5)
+q)l:loss`ce
+q)device each(m;o)
+`cuda:0`cuda:0
+q)r:{[i]backward v:loss(l;forward(m;x);0 1);step o;zerograd o;return v}each til 20
+q)(last r)<first r
+1b
+q)to(m;`cpu)
+q)device m
+`cpu
+q)type evaluate(m;2 2#1 2 3 4e)
+0h
+/ What computes on the processor only says so, and nothing has moved.
+q)n:module enlist(`lstm;2;2)
+/ fails
+q)to(n;`cuda)
+'to: this layer
+q)device n
+`cpu
+/ fails
+q)tensor(1 2;`cuda:99)
+'tensor
+/ fails
+q)tensor(1 2;`cuda:x)
+'tensor: `cuda:x is no device
+q)free[]
