@@ -2,12 +2,14 @@
 // The definitions of cuda.hpp.
 #pragma once
 
-#include <kiln/cuda.hpp>
 #include <kiln/dynamic/cuda.hpp>
 #include <kiln/dynamic/images_on.hpp>
 #include <kiln/dynamic/losses_on.hpp>
 #include <kiln/dynamic/optimizers_on.hpp>
 #include <kiln/dynamic/products_on.hpp>
+#include <kiln/nn/functional/cuda.hpp>
+#include <kiln/tensor/cuda.hpp>
+#include <kiln/tensor/cuda_indexing.hpp>
 
 namespace kiln::dynamic::graph {
 

@@ -2,26 +2,10 @@
 // Tensors that look at memory of somebody else, who must not see it changed.
 #pragma once
 
+#include <kiln/dynamic/lent_memory.hpp>
 #include <kiln/dynamic/tensor.hpp>
 
 namespace kiln::dynamic {
-
-namespace graph {
-/// Who owns lent memory, and what is called, on whatever thread lets go of it last.
-struct lender {
-  void* owner = nullptr;
-  void (*give_back)(void* owner) noexcept = nullptr;
-};
-inline void release_lent(storage* block) noexcept {
-  const lender from = *static_cast<lender*>(block->owner);
-  delete static_cast<lender*>(block->owner);
-  delete block;
-  from.give_back(from.owner);
-}
-inline bool is_lent(const tensor_state& t) noexcept {
-  return t.memory && t.memory->release == &release_lent;
-}
-}  // namespace graph
 
 /// Elements in row-major order that stay where they are: no copy. assign_, fill_ and requires_grad_ refuse such a
 /// tensor and views of it with value_error, and nobody may write through as<T>(). `give_back(owner)` is called when

@@ -2,12 +2,20 @@
 // Losses of dynamic tensors that are on one device: those of nn on Tensor<T, Device>.
 #pragma once
 
-#include <kiln/dynamic/losses.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <kiln/dynamic/options.hpp>
+#include <kiln/dynamic/tensor.hpp>
 #include <kiln/nn/loss/cross_entropy.hpp>
 #include <kiln/nn/loss/distribution.hpp>
 #include <kiln/nn/loss/regression.hpp>
 
 namespace kiln::dynamic::graph {
+
+using loss_function = std::function<tensor(const tensor& input, const tensor& target)>;
 
 inline nn::reduction reduction_of(option_reader& r) {
   const std::string how = r.get<std::string>("reduction", "mean");

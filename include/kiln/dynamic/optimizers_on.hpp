@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <kiln/dynamic/optimizers.hpp>
+#include <kiln/dynamic/optimizer.hpp>
+#include <kiln/dynamic/options.hpp>
 #include <kiln/io/state_visitor.hpp>
 #include <kiln/optim/adagrad.hpp>
 #include <kiln/optim/adam.hpp>
@@ -18,7 +19,6 @@
 #include <kiln/optim/sgd.hpp>
 
 namespace kiln::dynamic::graph {
-
 
 template <Element T, class Device>
 std::vector<Tensor<T, Device>> as_all(const std::vector<tensor>& parameters) {
@@ -115,7 +115,8 @@ std::shared_ptr<optimizer::held> optimizer_of(std::string_view name, const std::
     return make(std::type_identity<optim::SGD<T, Device>>{}, how);
   }
   if (name == "Adam") return make(std::type_identity<optim::Adam<T, Device>>{}, adam_options<optim::adam_options>(r));
-  if (name == "AdamW") return make(std::type_identity<optim::AdamW<T, Device>>{}, adam_options<optim::adamw_options>(r));
+  if (name == "AdamW")
+    return make(std::type_identity<optim::AdamW<T, Device>>{}, adam_options<optim::adamw_options>(r));
   if (name == "RMSprop") {
     const optim::rmsprop_options how{.lr = r.get<double>("lr", 1e-2),
                                      .alpha = r.get<double>("alpha", 0.99),

@@ -12,7 +12,7 @@
 #include <kiln/autograd/backward.hpp>
 #include <kiln/dynamic/evaluate.hpp>
 #include <kiln/dynamic/kernels.hpp>
-#include <kiln/dynamic/lent.hpp>
+#include <kiln/dynamic/lent_memory.hpp>
 #include <kiln/dynamic/pending.hpp>
 #include <kiln/dynamic/tensor.hpp>
 #include <kiln/expr/reductions.hpp>
@@ -159,7 +159,7 @@ KILN_INLINE std::int64_t tensor::item_int64() const {
 
 namespace graph {
 inline void refuse_lent(const tensor& x, const char* where) {
-  if (dynamic::is_lent(x))
+  if (x.cell()->is == form::value && is_lent(*x.cell()->value))
     throw value_error(message(where, ": the elements of this tensor of shape ", x.sizes(),
                               " belong to somebody else and are only to be read: clone() it first"));
 }
@@ -200,9 +200,8 @@ KILN_INLINE tensor tensor::grad() const {
   if (is_lazy()) return {};
   const ref<gradient_record>& history = state()->history;
   if (!history || !history->gradient) return {};
-  return with_floating_type(type(), "grad", [&]<class T>(std::type_identity<T>) {
-    return of(Tensor<T>(state()).grad().state(), device());
-  });
+  return with_floating_type(
+      type(), "grad", [&]<class T>(std::type_identity<T>) { return of(Tensor<T>(state()).grad().state(), device()); });
 }
 KILN_INLINE void tensor::zero_grad() {
   if (is_lazy()) return;
