@@ -46,6 +46,7 @@ class container_module final : public module::held {
       for (auto& [path, each] : part.named_buffers()) into.emplace_back(prefix + name + '.' + path, each);
   }
   void move(device, bool) override {}  // its parts are moved by themselves
+  void forget_gradients() const override {}
   parts children() const override { return parts_; }
   void set_children(parts now) override {
     for (std::size_t i = 0; i < now.size(); ++i) {

@@ -54,6 +54,12 @@ class module {
       if (!own.empty() && !where.on_host())
         throw device_error("to: this layer computes on the processor only: leave it there");
     }
+    /// Forgets the gradients of its own parameters, of those of its parts not.
+    virtual void forget_gradients() const {
+      named_tensors own;
+      parameters("", own);
+      for (auto& [name, each] : own) each.zero_grad();
+    }
     /// Other parts in place of the present ones.
     virtual void set_children(named_modules) { throw value_error("this module has no parts that could be set"); }
   };
@@ -96,9 +102,9 @@ class module {
     get().set_children(std::move(parts));
     return *this;
   }
-  /// Moves all parameters and buffers to a device, for all that share the module, and forgets gradients: its tensors are
-  /// others afterwards, so optimizers are made after it. Throws device_error for a device that is not there, and for a
-  /// layer that computes on the processor only; nothing has moved then.
+  /// Moves all parameters and buffers to a device, for all that share the module, and forgets gradients: its tensors
+  /// are others afterwards, so optimizers are made after it. Throws device_error for a device that is not there, and
+  /// for a layer that computes on the processor only; nothing has moved then.
   const module& to(device where) const {
     check_device(where);
     for (const bool really : {false, true}) each_part([&](held& part) { part.move(where, really); });
@@ -114,7 +120,7 @@ class module {
   bool training() const { return get().training(); }
   /// Forgets the gradients of all parameters.
   void zero_grad() const {
-    for (auto& [name, each] : named_parameters()) tensor(each).zero_grad();
+    each_part([](held& part) { part.forget_gradients(); });
   }
 
  private:
@@ -169,6 +175,14 @@ class tensors_of_module final : public nn::detail::path_visitor {
   module::named_tensors &parameters_, &buffers_;
 };
 
+/// Forgets gradients where they lie: a step of training does that, and needs no names.
+class gradients_of_module final : public nn::detail::visitor {
+ public:
+  void parameter(std::string_view, const nn::detail::tensor_slot& slot) override {
+    if (slot.now && slot.now->history) slot.now->history->gradient = nullptr;
+  }
+};
+
 /// A module of nn; `run` says how it takes a dynamic tensor. `elsewhere`, if there is one, says what it does of dynamic
 /// functions with its parameters and buffers, in their order, on another device than the processor.
 template <class M>
@@ -183,10 +197,16 @@ class static_module final : public module::held {
     return elsewhere_(module_, x, values_of(parameters_), values_of(buffers_));
   }
   const M& inner() const { return module_; }
+  void forget_gradients() const override {
+    if (!where_.on_host()) return held::forget_gradients();
+    gradients_of_module all;
+    nn::detail::walk("", module_, all);
+  }
   void move(device where, bool really) override {
     if (where == where_) return;
     if (!where.on_host() && !elsewhere_ && has_tensors())
-      throw device_error(message("to: this layer (", settings(), ") computes on the processor only: leave it there, or ",
+      throw device_error(message("to: this layer (", settings(),
+                                 ") computes on the processor only: leave it there, or ",
                                  "use kiln::nn with Tensor<T, Cuda>"));
     if (!really) return;
     const no_grad quiet;
@@ -253,13 +273,13 @@ class static_module final : public module::held {
 
 }  // namespace graph
 
-/// A module of nn, with parameters of T, as a dynamic one: `module_of<float>("Linear", nn::Linear<float>{2, 3})`. It can
-/// be moved to a GPU if `elsewhere` says what it does there.
+/// A module of nn, with parameters of T, as a dynamic one: `module_of<float>("Linear", nn::Linear<float>{2, 3})`. It
+/// can be moved to a GPU if `elsewhere` says what it does there.
 template <Element T, class M>
 module module_of(std::string type, M what, typename graph::static_module<M>::elsewhere elsewhere = nullptr) {
-  return {std::move(type), std::make_shared<graph::static_module<M>>(
-                               std::move(what),
-                               [](const M& m, const tensor& x) { return tensor(Tensor<T>(m(x.as<T>()))); }, elsewhere)};
+  return {std::move(type),
+          std::make_shared<graph::static_module<M>>(
+              std::move(what), [](const M& m, const tensor& x) { return tensor(Tensor<T>(m(x.as<T>()))); }, elsewhere)};
 }
 
 }  // namespace kiln::dynamic

@@ -43,6 +43,7 @@ class recurrent_holder final : public module::held {
     }
   }
   void move(device where, bool really) override { inner_.move(where, really); }
+  void forget_gradients() const override { inner_.forget_gradients(); }
   void train(bool on) override { inner_.train(on); }
   bool training() const override { return inner_.training(); }
   std::string settings() const override { return inner_.settings(); }

@@ -37,6 +37,7 @@ inline tensor loss_of(const model_body& m, const tensor& input, const tensor& ta
 inline void clip_gradients(const model_body& m) {
   const double norm = read_number(m.train.get("clipnorm")).value_or(null_float);
   const double value = read_number(m.train.get("clipvalue")).value_or(null_float);
+  if (norm != norm && value != value) return;  // no limit is set: most steps
   optimizers::with_all(m.module->parameters().values, [&](const auto& parameters) {
     if (norm == norm) optim::clip_grad_norm(parameters, norm);
     if (value == value) optim::clip_grad_value(parameters, value);
