@@ -61,7 +61,7 @@ inline io::tensor_map read(const place& from) {
 
 inline io::array array_of(const tensor& t) {
   if (!t.defined()) throw value_error("an undefined tensor has no elements to be written");
-  return io::array(t.detach().state());
+  return io::array(t.detach().to(dynamic::device{}).state());
 }
 inline void add(io::tensor_map& all, const std::string& prefix, const tensor_list& from) {
   for (std::size_t i = 0; i < from.values.size(); ++i)
@@ -138,7 +138,7 @@ inline void assign(const tensor_list& to, const io::tensor_map& from, const std:
   const no_grad quiet;
   for (std::size_t i = 0; i < to.values.size(); ++i) {
     tensor target = to.values[i];
-    target.assign_(tensor::of(from.at(prefix + to.names[i]).state()).to(target.type()));
+    target.assign_(tensor::of(from.at(prefix + to.names[i]).state()).to(target.type()).to(target.device()));
   }
 }
 /// All groups or, where one does not fit, none.

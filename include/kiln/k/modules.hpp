@@ -260,10 +260,13 @@ inline dtype type_of_module(const module_body& body) {
   return session().default_type;
 }
 
-/// An input as a module takes it: arrays of q become the module's dtype, handles stay.
+/// An input as a module takes it: arrays of q become the module's dtype and go to where it is, handles stay.
 inline tensor as_input(const operand& given, const module_body& body) {
-  if (given.handle || !is_floating(given.value.type())) return given.value;
-  return given.value.to(type_of_module(body));
+  if (given.handle) return given.value;
+  const tensor value = is_floating(given.value.type()) ? given.value.to(type_of_module(body)) : given.value;
+  if (dynamic::cuda_devices() == 0) return value;
+  const auto all = body.module.named_parameters();
+  return all.empty() ? value : value.to(all[0].second.device());
 }
 
 /// The results of one pass in training or evaluation mode, which is what it was before when this returns.

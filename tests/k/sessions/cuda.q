@@ -40,6 +40,16 @@ q)device each(w;x)
 q)add(x;w)
 'add: operands are on cuda:0 and cpu: bring them together with to()
 q)sync x
+/ Files are written from there, and read into what is there.
+q)Save(`:/tmp/kiln_q_cuda.npy;x)
+`:/tmp/kiln_q_cuda.npy
+q)tensor Load`:/tmp/kiln_q_cuda.npy
+1 2
+3 4
+q)x2:copyto(x;`cuda`double)
+q)Load(`:/tmp/kiln_q_cuda.npy;x2)
+q)device x2
+`cuda:0
 / A module, its optimizer and a loss there train as on the processor.
 q)seed 7
 q)m:module seq(`sequential;(`linear;2;8);`tanh;(`linear;8;2))
@@ -55,6 +65,17 @@ q)to(m;`cpu)
 q)device m
 `cpu
 q)type evaluate(m;2 2#1 2 3 4e)
+0h
+/ So does a model, on arrays of q.
+q)p:module enlist(`linear;2;2)
+q)to(p;`cuda)
+q)k:model(p;l;opt(`adam;p))
+q)v:{[i]run(k;2 2#1 2 3 4e;0 1)}each til 3
+q)(last v)<first v
+1b
+q)device k
+`cuda:0
+q)type evaluate(k;2 2#1 2 3 4e)
 0h
 / What computes on the processor only says so, and nothing has moved.
 q)n:module enlist(`lstm;2;2)
