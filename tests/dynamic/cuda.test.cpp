@@ -210,8 +210,9 @@ TEST_CASE("a model trains on a GPU as on the processor") {
 TEST_CASE("what dynamic tensors on a GPU refuse") {
   emulate::stand_in();
   const tensor x = some({2}, 0), here = made({2}, {1, 2});
-  CHECK(said<kiln::device_error>([&] { call("add", {x, here}); }) ==
-        "add: operands are on cuda:0 and cpu: bring them together with to()");
+  CHECK(said<kiln::device_error>([&] {
+          call("add", {x, here});
+        }) == "add: operands are on cuda:0 and cpu: bring them together with to()");
   CHECK(holds(said<kiln::device_error>([&] { matmul(x, here); }), "matmul: operands are on cuda:0 and cpu"));
   CHECK(holds(said<kiln::device_error>([&] { x.data(); }), "are on cuda:0, not in the host's memory"));
   CHECK(holds(said<kiln::device_error>([&] { x.as<float>(); }), "a tensor on cuda:0 is no Tensor of the device Cpu"));

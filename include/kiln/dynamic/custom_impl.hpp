@@ -84,9 +84,8 @@ KILN_INLINE tensor with_gradient(std::string name, const tensor& result, const s
   std::vector<detail::saved_value> saved(kept.size());
   for (std::size_t i = 0; i < kept.size(); ++i) saved[i].save(*kept[i].state());
   const tensor made = result.detach();
-  detail::set_producer(*made.state(),
-                       new graph::custom_node(std::move(name), std::move(records), std::move(saved), std::move(rule),
-                                               made.device()));
+  detail::set_producer(*made.state(), new graph::custom_node(std::move(name), std::move(records), std::move(saved),
+                                                             std::move(rule), made.device()));
   return made;
 }
 

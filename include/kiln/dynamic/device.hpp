@@ -55,9 +55,9 @@ namespace graph {
 /// What a device that is not the processor does for dynamic tensors. Operands are on it, of `type` and checked.
 struct device_driver {
   const detail::device_functions* functions;
-  int (*count)();              ///< how many there are
-  void (*check)(int index);    ///< throws device_error unless there is one of this number
-  void (*wait)(int index);     ///< until all its work is done
+  int (*count)();            ///< how many there are
+  void (*check)(int index);  ///< throws device_error unless there is one of this number
+  void (*wait)(int index);   ///< until all its work is done
   ref<tensor_state> (*new_tensor)(dtype type, const dims& sizes, int index);
   // Copies of contiguous tensors.
   ref<tensor_state> (*from_host)(const tensor_state& x, int index);

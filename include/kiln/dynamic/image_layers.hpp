@@ -46,11 +46,10 @@ inline nn::batch_norm_layer_options batch_norm_layer_options(option_reader& r) {
 template <class M>
 tensor batch_norm_elsewhere(const M& m, const tensor& x, const tensors& parameters, const tensors& buffers) {
   const bool tracked = m.options.track_running_stats;
-  return batch_norm(x, tracked ? buffers[0] : tensor(), tracked ? buffers[1] : tensor(),
-                    parameters.size() > 0 ? parameters[0] : tensor(), parameters.size() > 1 ? parameters[1] : tensor(),
-                    {.training = m.training.on || !tracked,
-                     .momentum = m.options.momentum.value_or(0.1),
-                     .eps = m.options.eps});
+  return batch_norm(
+      x, tracked ? buffers[0] : tensor(), tracked ? buffers[1] : tensor(),
+      parameters.size() > 0 ? parameters[0] : tensor(), parameters.size() > 1 ? parameters[1] : tensor(),
+      {.training = m.training.on || !tracked, .momentum = m.options.momentum.value_or(0.1), .eps = m.options.eps});
 }
 /// A function of images (N, C, H, W), of one (C, H, W) too.
 template <class F>
@@ -60,10 +59,14 @@ tensor of_images(const tensor& x, const F& f) {
 /// A layer without parameters, for images of float32 and of float64.
 template <class M>
 module image_function(std::string type, M layer, typename static_module<M>::elsewhere elsewhere = nullptr) {
-  return {std::move(type), std::make_shared<static_module<M>>(std::move(layer), [](const M& m, const tensor& x) {
-            return with_float_or_double(
-                x.type(), "a pooling", [&]<class T>(std::type_identity<T>) { return tensor(Tensor<T>(m(x.as<T>()))); });
-          }, elsewhere)};
+  return {std::move(type), std::make_shared<static_module<M>>(
+                               std::move(layer),
+                               [](const M& m, const tensor& x) {
+                                 return with_float_or_double(
+                                     x.type(), "a pooling",
+                                     [&]<class T>(std::type_identity<T>) { return tensor(Tensor<T>(m(x.as<T>()))); });
+                               },
+                               elsewhere)};
 }
 
 /// The layer of this name, or one without a value if there is none here.
@@ -84,11 +87,12 @@ inline module image_layer(std::string_view type, option_reader& r) {
     });
   if (type == "MaxPool2d") {
     const auto kernel = r.need<pair2d>("kernel_size");
-    return image_function("MaxPool2d", nn::MaxPool2d{kernel,
-                                                     {.stride = r.get<pair2d>("stride", kernel),
-                                                      .padding = r.get<pair2d>("padding", 0),
-                                                      .dilation = r.get<pair2d>("dilation", 1),
-                                                      .ceil_mode = r.get<bool>("ceil_mode", false)}},
+    return image_function("MaxPool2d",
+                          nn::MaxPool2d{kernel,
+                                        {.stride = r.get<pair2d>("stride", kernel),
+                                         .padding = r.get<pair2d>("padding", 0),
+                                         .dilation = r.get<pair2d>("dilation", 1),
+                                         .ceil_mode = r.get<bool>("ceil_mode", false)}},
                           [](const nn::MaxPool2d& m, const tensor& x, const tensors&, const tensors&) {
                             return of_images(
                                 x, [&](const tensor& images) { return max_pool2d(images, m.kernel_size, m.options); });
@@ -96,11 +100,12 @@ inline module image_layer(std::string_view type, option_reader& r) {
   }
   if (type == "AvgPool2d") {
     const auto kernel = r.need<pair2d>("kernel_size");
-    return image_function("AvgPool2d", nn::AvgPool2d{kernel,
-                                                     {.stride = r.get<pair2d>("stride", kernel),
-                                                      .padding = r.get<pair2d>("padding", 0),
-                                                      .ceil_mode = r.get<bool>("ceil_mode", false),
-                                                      .count_include_pad = r.get<bool>("count_include_pad", true)}},
+    return image_function("AvgPool2d",
+                          nn::AvgPool2d{kernel,
+                                        {.stride = r.get<pair2d>("stride", kernel),
+                                         .padding = r.get<pair2d>("padding", 0),
+                                         .ceil_mode = r.get<bool>("ceil_mode", false),
+                                         .count_include_pad = r.get<bool>("count_include_pad", true)}},
                           [](const nn::AvgPool2d& m, const tensor& x, const tensors&, const tensors&) {
                             return of_images(
                                 x, [&](const tensor& images) { return avg_pool2d(images, m.kernel_size, m.options); });

@@ -25,9 +25,8 @@ KILN_INLINE tensor batch_norm(const tensor& x, const tensor& running_mean, const
                               const tensor& weight, const tensor& bias, const batch_norm_options& how) {
   for (const tensor* const each : {&running_mean, &running_var, &weight, &bias})
     if (each->defined()) graph::check_together("batch_norm", x, *each);
-  return x.device().on_host()
-             ? graph::batch_norm_on<Cpu>(x, running_mean, running_var, weight, bias, how)
-             : graph::cuda_driver().batch_norm(x, running_mean, running_var, weight, bias, how);
+  return x.device().on_host() ? graph::batch_norm_on<Cpu>(x, running_mean, running_var, weight, bias, how)
+                              : graph::cuda_driver().batch_norm(x, running_mean, running_var, weight, bias, how);
 }
 KILN_INLINE tensor dropout(const tensor& x, double p, bool training, generator& from) {
   if (!training && p >= 0 && p <= 1) return x;

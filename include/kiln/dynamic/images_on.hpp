@@ -42,9 +42,9 @@ tensor batch_norm_on(const tensor& x, const tensor& running_mean, const tensor& 
                      const tensor& bias, const batch_norm_options& how) {
   return with_float_or_double(x.type(), "batch_norm", [&]<class T>(std::type_identity<T>) {
     using own = Tensor<T, Device>;
-    return tensor(own(kiln::batch_norm(x.as<T, Device>(), or_none<T, Device>(running_mean),
-                                       or_none<T, Device>(running_var), or_none<T, Device>(weight),
-                                       or_none<T, Device>(bias), how)));
+    return tensor(
+        own(kiln::batch_norm(x.as<T, Device>(), or_none<T, Device>(running_mean), or_none<T, Device>(running_var),
+                             or_none<T, Device>(weight), or_none<T, Device>(bias), how)));
   });
 }
 template <class Device>

@@ -94,7 +94,8 @@ KILN_INLINE tensor flip(const tensor& x, std::span<const std::int64_t> over) {
   return result;
 }
 namespace graph {
-/// Where the best elements are, by reductions: on devices whose elements the program cannot read. As on the host: of equal ones the first, and a nan is better than all else.
+/// Where the best elements are, by reductions: on devices whose elements the program cannot read. As on the host: of
+/// equal ones the first, and a nan is better than all else.
 inline tensor best_positions(const char* where, const tensor& of, std::span<const std::int64_t> over, bool keepdim) {
   const no_grad quiet;
   const std::uint32_t every = (1u << of.dim()) - 1, mask = axes_from(over).mask(of.dim(), where);

@@ -75,13 +75,12 @@ inline module element_layer_module(const element_layer& layer, option_reader& r)
 template <Element T>
 module linear_layer(option_reader& r) {
   using M = nn::Linear<T>;
-  return module_of<T>("Linear",
-                      M{r.need<std::int64_t>("in_features"),
-                        r.need<std::int64_t>("out_features"),
-                        {.bias = r.get<bool>("bias", true)}},
-                      [](const M&, const tensor& x, const tensors& parameters, const tensors&) {
-                        return linear(x, parameters[0], parameters.size() > 1 ? parameters[1] : tensor());
-                      });
+  return module_of<T>(
+      "Linear",
+      M{r.need<std::int64_t>("in_features"), r.need<std::int64_t>("out_features"), {.bias = r.get<bool>("bias", true)}},
+      [](const M&, const tensor& x, const tensors& parameters, const tensors&) {
+        return linear(x, parameters[0], parameters.size() > 1 ? parameters[1] : tensor());
+      });
 }
 template <Element T>
 module layer_norm_layer(option_reader& r) {

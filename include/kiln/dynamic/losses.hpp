@@ -21,6 +21,12 @@ using loss_function = std::function<tensor(const tensor& input, const tensor& ta
 /// Throws value_error for an unknown name or option; the function throws as the loss of nn does.
 loss_function make_loss(std::string_view name, const options& how = {});
 
+/// nn::ctc_loss: minus the logarithm of the probability of labels, given the logarithms (T, N, C) or (T, C) of those of
+/// each class at each time. Targets and lengths are of an integer type. Computed on the processor, wherever its
+/// operands are. Throws as nn::ctc_loss.
+tensor ctc_loss(const tensor& log_probabilities, const tensor& targets, const tensor& input_lengths,
+                const tensor& target_lengths, const options& how = {});
+
 }  // namespace kiln::dynamic
 
 #ifndef KILN_COMPILED

@@ -36,8 +36,8 @@ KILN_INLINE void optimizer::load_state_dict(io::tensor_map from) const {
 KILN_INLINE optimizer make_optimizer(std::string_view name, const std::vector<tensor>& parameters, const options& how) {
   if (parameters.empty()) throw value_error(message(name, ": needs one parameter at least"));
   if (!parameters[0].device().on_host())
-    return {std::string(name), std::static_pointer_cast<optimizer::held>(
-                                   graph::cuda_driver().make_optimizer(name, parameters, how))};
+    return {std::string(name),
+            std::static_pointer_cast<optimizer::held>(graph::cuda_driver().make_optimizer(name, parameters, how))};
   return {std::string(name), graph::optimizer_on<Cpu>(name, parameters, how)};
 }
 

@@ -59,8 +59,7 @@ KILN_INLINE tensor expand(const tensor& x, const dims& sizes) {
 KILN_INLINE tensor narrow(const tensor& x, std::int64_t axis, std::int64_t begin, std::int64_t length) {
   return graph::seen(x, [&](const detail::layout& l) { return detail::narrowed(l, axis, begin, length); });
 }
-KILN_INLINE tensor slice(const tensor& x, std::int64_t axis, std::int64_t begin,
-                    std::int64_t end, std::int64_t step) {
+KILN_INLINE tensor slice(const tensor& x, std::int64_t axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
   return graph::seen(x, [&](const detail::layout& l) { return detail::sliced(l, axis, begin, end, step); });
 }
 KILN_INLINE tensor select(const tensor& x, std::int64_t axis, std::int64_t index) {
@@ -84,13 +83,13 @@ KILN_INLINE tensor cat(std::span<const tensor> parts, std::int64_t axis) {
   for (const tensor& part : parts) {
     type = promote(type, part.type());
     if (part.device() != where)
-      throw device_error(message("cat: parts are on ", name(where), " and ", name(part.device()),
-                                 ": bring them together with to()"));
+      throw device_error(
+          message("cat: parts are on ", name(where), " and ", name(part.device()), ": bring them together with to()"));
   }
   std::vector<ref<tensor_state>> states;
   for (const tensor& part : parts) states.push_back(part.to(type).state());
-  return tensor::of(
-      detail::join(states, axis, graph::copying_kernel(type, where), graph::adding_kernel(type, where)), where);
+  return tensor::of(detail::join(states, axis, graph::copying_kernel(type, where), graph::adding_kernel(type, where)),
+                    where);
 }
 KILN_INLINE tensor stack(std::span<const tensor> parts, std::int64_t axis) {
   if (parts.empty()) throw value_error("stack: nothing to join: give one tensor at least");

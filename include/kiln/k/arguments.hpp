@@ -231,7 +231,8 @@ class arguments {
   tensor with_others(tensor x) const {
     if (!dynamic::graph::installed_cuda.load(std::memory_order_relaxed) || !x.defined()) return x;
     for (const owned& each : items_)
-      if (const auto* t = find_held_as<held_tensor>(each.get()); t && t->value.defined()) return x.to(t->value.device());
+      if (const auto* t = find_held_as<held_tensor>(each.get()); t && t->value.defined())
+        return x.to(t->value.device());
     return x;
   }
   bool reads_as_list(object x, std::size_t count, std::size_t most, unsigned trailing) const {

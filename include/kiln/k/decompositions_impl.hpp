@@ -343,6 +343,37 @@ inline object solve(std::string_view name, object x) {
   return respond(joined(results, b), handle);
 }
 
+/// (x;tau): the first columns of the product of the reflections 1 - tau_i v_i v_i', of which v_i are the columns of x
+/// below its diagonal with a 1 on it: the q of what LAPACK's geqrf gives.
+inline object householder(std::string_view name, object x) {
+  const arguments given(name, x, 2, 2);
+  const operand a = given.operand_at(0), factors = given.operand_at(1);
+  no_gradient(name, a.value);
+  no_gradient(name, factors.value);
+  const matrices of = matrices_of(a.value, true);
+  const tensor tau = factors.value.to(dtype::float64).contiguous();
+  longs sizes = of.batch;
+  const std::int64_t count = tau.dim() > 0 ? tau.size(-1) : 0, rows = a.value.size(-2), columns = a.value.size(-1);
+  sizes.push_back(count);
+  if (dims(sizes) != tau.sizes() || count > columns || columns > rows)
+    throw shape_error(message("sizes ", a.value.sizes(), " and ", tau.sizes(),
+                              ": expects no more factors than columns, and no more columns than rows"));
+  const auto* at = static_cast<const double*>(tau.data());
+  std::vector<matrix> results;
+  for (const matrix& m : of.all) {
+    matrix q = matrix::Identity(rows, columns);
+    for (Eigen::Index i = count; i-- > 0;) {
+      Eigen::VectorXd v = m.col(i);
+      v.head(i).setZero();
+      v(i) = 1;
+      q -= at[i] * v * (v.transpose() * q);
+    }
+    at += count;
+    results.push_back(q);
+  }
+  return respond(joined(results, of), a.handle || factors.handle);
+}
+
 /// (x;n): x times itself, n below 0 of the inverse.
 inline object power(std::string_view name, object x) {
   const arguments given(name, x, 2, 2);
@@ -377,6 +408,7 @@ KILN_INLINE void offer_decompositions(registry& r) {
   for (std::string_view name : {"solve", "lstsq", "trisolve", "cholsolve", "lusolve"})
     r.offer(name, decompositions::solve);
   r.offer("power", decompositions::power);
+  r.offer("householder", decompositions::householder);
 }
 
 }  // namespace kiln::k

@@ -41,6 +41,8 @@ inline std::vector<std::string_view> option_names(std::string_view type) {
       {"maxpool1d maxpool2d maxpool3d", "size stride pad dilate ceiling"},
       {"avgpool1d avgpool2d avgpool3d", "size stride pad ceiling countpad divisor"},
       {"adaptavg1d adaptavg2d adaptavg3d adaptmax1d adaptmax2d adaptmax3d", "size"},
+      {"unfold", "size dilate pad stride"},
+      {"fold", "out size dilate pad stride"},
       {"flatten", "start end"},
       {"reshape", "size"},
       {"select", "dim ind"},

@@ -114,20 +114,15 @@ inline longs padded(std::int64_t n, std::int64_t before, std::int64_t after, std
   return at;
 }
 
-/// (x;pad[;mode][;value]): elements added before and behind the last dimension, then the one before it, ...; negative
-/// numbers take away. The mode is constant, reflect, replicate or circular.
-inline object pad(std::string_view name, object x) {
-  arguments given(name, x, 2, 4);
+/// Elements added before and behind the last dimension, then the one before it, ...; negative numbers take away. The
+/// options are padmode, constant, reflect, replicate or circular, and the value of constant ones.
+inline tensor padded_by(const tensor& x, const longs& numbers, const std::vector<option>& options) {
   std::string mode = "constant";
   double value = 0;
-  longs numbers;
-  for (const option& each : options_behind(name, given)) {
+  for (const option& each : options) {
     const auto word = read_symbol(each.value.get());
     const auto number = read_number(each.value.get());
-    const auto all = read_longs(each.value.get());
-    if (each.name == "pad" && all)
-      numbers = *all;
-    else if (each.name == "padmode" && word)
+    if (each.name == "padmode" && word)
       mode = *word;
     else if (each.name == "value" && number)
       value = *number;
@@ -136,11 +131,10 @@ inline object pad(std::string_view name, object x) {
   }
   if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
     throw value_error(message("no mode `", mode, ", expected one of constant reflect replicate circular"));
-  const operand found = given.operand_at(0);
-  if (numbers.empty() || numbers.size() % 2 || numbers.size() / 2 > static_cast<std::size_t>(found.value.dim()))
-    throw value_error(message("padding by ", numbers.size(),
-                              " numbers: expects two for each padded dimension of sizes ", found.value.sizes()));
-  tensor result = found.value;
+  if (numbers.empty() || numbers.size() % 2 || numbers.size() / 2 > static_cast<std::size_t>(x.dim()))
+    throw value_error(
+        message("padding by ", numbers.size(), " numbers: expects two for each padded dimension of sizes ", x.sizes()));
+  tensor result = x;
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     const std::int64_t axis = result.dim() - 1 - static_cast<std::int64_t>(i / 2);
     const std::int64_t before = numbers[i], after = numbers[i + 1], n = result.size(axis);
@@ -156,7 +150,7 @@ inline object pad(std::string_view name, object x) {
     const auto filled = [&](std::int64_t length) {
       longs sizes(result.sizes().begin(), result.sizes().end());
       sizes[static_cast<std::size_t>(axis)] = length;
-      return dynamic::full(dims(sizes), value, dtype::float64).to(result.type());
+      return dynamic::full(dims(sizes), value, dtype::float64).to(result.type()).to(result.device());
     };
     const std::int64_t from = std::max<std::int64_t>(-before, 0), end = n - std::max<std::int64_t>(-after, 0);
     parts.push_back(filled(std::max<std::int64_t>(before, 0)));
@@ -164,7 +158,21 @@ inline object pad(std::string_view name, object x) {
     parts.push_back(filled(std::max<std::int64_t>(after, 0)));
     result = dynamic::cat(parts, axis);
   }
-  return respond(std::move(result), found.handle);
+  return result;
+}
+/// (x;pad[;mode][;value]).
+inline object pad(std::string_view name, object x) {
+  arguments given(name, x, 2, 4);
+  longs numbers;
+  std::vector<option> others;
+  for (option& each : options_behind(name, given)) {
+    if (const auto all = read_longs(each.value.get()); each.name == "pad" && all)
+      numbers = *all;
+    else
+      others.push_back(std::move(each));
+  }
+  const operand found = given.operand_at(0);
+  return respond(padded_by(found.value, numbers, others), found.handle);
 }
 
 /// (x[;dim]): the first half by the sigmoid of the second.

@@ -216,12 +216,38 @@ inline object formula_function(std::string_view name, object x) {
   return respond(set(what, named, numbers_behind(given, what.operands))(std::move(values)), handle);
 }
 
+/// (logarithms;labels;input lengths;label lengths[;blank][;options]): blank, reduce and zeroinf by name.
+inline object ctc(std::string_view name, object x) {
+  arguments given(name, x, 4, 7);
+  dynamic::options how;
+  for (const option& each : read(given, 4)) {
+    const auto word = read_symbol(each.value.get());
+    const auto number = read_long(each.value.get());
+    const auto flag = read_flag(each.value.get());
+    if (each.name == "reduce" && word)
+      how.set("reduction", std::string(*word));
+    else if (each.name == "blank" && number)
+      how.set("blank", *number);
+    else if (each.name == "zeroinf" && flag)
+      how.set("zero_infinity", *flag);
+    else
+      throw value_error(message("unrecognized option `", each.name));
+  }
+  if (given.size() > 4) how.set("blank", given.long_at(4));
+  given.none_left(5);
+  const operand output = given.read_at(0);
+  return respond(
+      dynamic::ctc_loss(output.value, given.read_at(1).value, given.read_at(2).value, given.read_at(3).value, how),
+      output.handle);
+}
+
 }  // namespace losses
 
 inline void offer_losses(registry& r) {
   r.offer("loss", losses::loss);
   for (std::string_view name : {"mse", "l1", "smoothl1", "huber", "bce", "bcelogit1", "ce", "nll", "kl"})
     r.offer(name, losses::function);
+  r.offer("ctc", losses::ctc);
   for (const losses::formula& each : losses::formulas) r.offer(each.name, losses::formula_function);
 }
 

@@ -7,6 +7,7 @@
 #include <kiln/k/norms.hpp>
 #include <kiln/k/numerics.hpp>
 #include <kiln/k/running.hpp>
+#include <kiln/k/window_functions.hpp>
 #include <kiln/k/windows.hpp>
 
 namespace kiln::k {
@@ -16,6 +17,7 @@ KILN_INLINE void offer_numerics(registry& r) {
   offer_layer_functions(r);
   offer_norms(r);
   offer_running(r);
+  offer_window_functions(r);
   offer_windows(r);
 }
 

@@ -49,7 +49,7 @@ tensor values(const dims& sizes, dtype type, Draw draw) {
 inline void renew(tensor t, const tensor& value) {
   settle();
   const no_grad quiet;
-  t.assign_(value);
+  t.assign_(value.to(t.device()));
 }
 
 /// The tensors that a call sets, by name where names are given, and how many arguments said which.
@@ -175,6 +175,93 @@ inline object scaled(std::string_view name, object x) {
   return make_null();
 }
 
+/// random (x[;low;high]): integers of a range, by default all that the type counts exactly; snormal
+/// (x[;sparsity;deviation]): normal numbers with so large a part of each column 0; orthogonal (x[;gain]): rows or
+/// columns that are orthonormal, by Gram-Schmidt of normal numbers; dirac x: what a convolution gives its inputs back
+/// with. In place.
+inline object filled(std::string_view name, object x) {
+  const arguments given(name, x, 1, 4, number_trailing | symbol_trailing);
+  const targets to = targets_of(given);
+  generator& from = session().random;
+  const bool whole = name == "random";
+  const double first = whole || given.size() <= to.next ? (name == "orthogonal" ? 1 : 0.1) : given.number_at(to.next);
+  const double second = whole || given.size() <= to.next + 1 ? 0.01 : given.number_at(to.next + 1);
+  for (const tensor& t : to.values) {
+    if (!whole && !is_floating(t.type()))
+      throw dtype_error(message("expects floating elements, given ", symbol_of(t.type())));
+    if (name == "snormal" && (t.dim() != 2 || !(first >= 0 && first <= 1)))
+      throw value_error(message("expects a matrix and a part from 0 to 1, given sizes ", t.sizes(), " and ", first));
+    if (name == "orthogonal" && t.dim() < 2)
+      throw shape_error(message("expects 2 dimensions or more, given sizes ", t.sizes()));
+    if (name == "dirac" && (t.dim() < 3 || t.dim() > 5))
+      throw shape_error(message("expects 3 to 5 dimensions, given sizes ", t.sizes()));
+  }
+  for (const tensor& t : to.values) {
+    if (whole) {
+      const bool most = given.size() <= to.next;
+      const std::int64_t low = given.size() > to.next + 1 ? given.long_at(to.next) : 0;
+      std::int64_t high = most ? 0 : given.long_at(given.size() - 1);
+      if (most)
+        high = t.type() == dtype::boolean    ? 2
+               : t.type() == dtype::float32  ? (std::int64_t{1} << 24) + 1
+               : t.type() == dtype::float16  ? (std::int64_t{1} << 11) + 1
+               : t.type() == dtype::bfloat16 ? (std::int64_t{1} << 8) + 1
+               : t.type() == dtype::uint8    ? 256
+               : t.type() == dtype::int8     ? 128
+               : t.type() == dtype::int16    ? 1 << 15
+               : t.type() == dtype::int32    ? std::int64_t{1} << 31
+                                             : std::int64_t{1} << 53;
+      renew(t, tensors::randint(low, high, t.sizes(), t.type()));
+      continue;
+    }
+    std::vector<double> numbers(static_cast<std::size_t>(t.numel()));
+    const std::int64_t rows = t.size(0), columns = rows ? t.numel() / rows : 0;
+    const auto at = [&](std::int64_t i, std::int64_t j) -> double& {
+      return numbers[static_cast<std::size_t>(i * columns + j)];
+    };
+    if (name == "snormal") {
+      for (double& each : numbers) each = second * from.normal();
+      const auto zeros = static_cast<std::int64_t>(std::ceil(first * static_cast<double>(rows)));
+      std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
+      for (std::int64_t j = 0; j < columns; ++j) {
+        std::iota(order.begin(), order.end(), 0);
+        for (std::int64_t i = 0; i < zeros; ++i) {
+          std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(i + from.below(rows - i))]);
+          at(order[static_cast<std::size_t>(i)], j) = 0;
+        }
+      }
+    } else if (name == "orthogonal") {
+      const bool wide = columns > rows;
+      const std::int64_t n = wide ? rows : columns, length = wide ? columns : rows;
+      const auto of = [&](std::int64_t v, std::int64_t i) -> double& { return wide ? at(v, i) : at(i, v); };
+      for (std::int64_t v = 0; v < n; ++v) {
+        double size = 0;
+        do {
+          for (std::int64_t i = 0; i < length; ++i) of(v, i) = from.normal();
+          for (int twice = 0; twice < 2; ++twice)  // once loses what rounding leaves of the others
+            for (std::int64_t u = 0; u < v; ++u) {
+              double along = 0;
+              for (std::int64_t i = 0; i < length; ++i) along += of(u, i) * of(v, i);
+              for (std::int64_t i = 0; i < length; ++i) of(v, i) -= along * of(u, i);
+            }
+          size = 0;
+          for (std::int64_t i = 0; i < length; ++i) size += of(v, i) * of(v, i);
+        } while (!(size > 1e-20));
+        for (std::int64_t i = 0; i < length; ++i) of(v, i) /= std::sqrt(size);
+      }
+      for (double& each : numbers) each *= first;
+    } else {  // dirac
+      const std::int64_t inputs = t.size(1), field = inputs ? columns / inputs : 0;
+      std::int64_t middle = 0;
+      for (int axis = 2; axis < t.dim(); ++axis) middle = middle * t.size(axis) + t.size(axis) / 2;
+      for (std::int64_t d = 0; d < std::min(rows, inputs); ++d) at(d, d * field + middle) = 1;
+    }
+    std::size_t next = 0;
+    renew(t, values(t.sizes(), t.type(), [&] { return numbers[next++]; }));
+  }
+  return make_null();
+}
+
 /// Indices drawn by weights, rows by themselves: (probabilities[;n][;replacement]).
 inline object multinomial(std::string_view name, object x) {
   arguments given(name, x, 1, 3, long_trailing | flag_trailing);
@@ -235,6 +322,7 @@ namespace kiln::k {
 inline void offer_random(registry& r) {
   for (const draws::distribution& row : draws::distributions) r.offer(row.name, draws::draw);
   for (std::string_view name : {"knormal", "kuniform", "xnormal", "xuniform"}) r.offer(name, draws::scaled);
+  for (std::string_view name : {"random", "snormal", "orthogonal", "dirac"}) r.offer(name, draws::filled);
   r.offer("gain", draws::gain);
   r.offer("multinomial", draws::multinomial);
   r.offer("bernoulli", draws::bernoulli);

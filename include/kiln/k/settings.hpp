@@ -110,8 +110,7 @@ inline object cudadevice(std::string_view, object x) {
   const auto symbol = read_symbol(x);
   const auto found = read_device(symbol.value_or("cuda"));
   if (!found || found->on_host()) throw value_error(message("`", *symbol, " is no CUDA device"));
-  if (found->index != 0)
-    throw value_error(message("`cuda is `cuda:0 here: name `", *symbol, " where it is meant"));
+  if (found->index != 0) throw value_error(message("`cuda is `cuda:0 here: name `", *symbol, " where it is meant"));
   return symbol ? make_null() : make_symbol(dynamic::name(*found));
 }
 

@@ -159,4 +159,11 @@ q)gradfn det t
 `determinant
 q)gradfn t
 `
+/ The reflection that takes the one axis to the other.
+q)householder(2 2#9 9 1 9.;1 0.)
+0  -1
+-1 0
+/ fails
+q)householder(1 2#1 2.;1 1.)
+'householder: sizes [1, 2] and [2]
 q)free()

@@ -82,4 +82,18 @@ q)mse(1 2.;1 3.;.5)
 'mse: argument 3 is a double scalar, expected named options
   [0]  mse(1 2.;1 3.;.5)
        ^
+/ Labels within time: three of four ways of two times say 1.
+q)t:tensor(2 2#log .5;`grad)
+q)v:ctc(t;enlist 1;enlist 2;enlist 1)
+/ tolerance 1e-6
+q)tensor v
+0.2876821
+q)backward v
+/ tolerance 1e-6
+q)grad t
+-0.3333333 -0.6666667
+-0.3333333 -0.6666667
+/ fails
+q)ctc(t;enlist 0;enlist 2;enlist 1)
+'ctc: ctc_loss: label 0 of sequence 0 is the blank
 q)free()

@@ -59,4 +59,33 @@ q)normal(x;0;-1)
 'normal: a deviation of -1 is negative
   [0]  normal(x;0;-1)
        ^
+/ Integers, and first values with a structure.
+q)t:tensor(`zeros;100;`long)
+q)random(t;3;5)
+q)tensor each(amin t;amax t)
+3 4
+q)t:tensor(`zeros;3 2;`double)
+q)orthogonal t
+/ tolerance 1e-12
+q)tensor mtm(t;t)
+1 0
+0 1
+q)t:tensor(`zeros;2 5)
+q)orthogonal(t;2)
+/ tolerance 1e-6
+q)tensor mmt(t;t)
+4 0
+0 4
+q)t:tensor(`ones;4 3)
+q)snormal(t;.5)
+q)Sum(eq(tensor t;0e);0)
+2 2 2
+q)t:tensor(`ones;2 1 3)
+q)dirac t
+q)tensor t
+0 1 0e
+0 0 0e
+/ fails
+q)orthogonal tensor 1 2.
+'orthogonal: expects 2 dimensions or more
 q)free()
