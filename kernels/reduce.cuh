@@ -9,11 +9,11 @@ namespace kiln::kernels {
 
 /// The value of the lane whose number differs in the bits of `way`.
 template <class T>
-__device__ inline T from_lane(T x, int way) {
+__device__ inline T from_lane(T x, int way, uint32 lanes = 0xffffffffu) {
   if constexpr (sizeof(T) < 4)
-    return T(__shfl_xor_sync(0xffffffffu, int(x), way));
+    return T(__shfl_xor_sync(lanes, int(x), way));
   else
-    return __shfl_xor_sync(0xffffffffu, x, way);
+    return __shfl_xor_sync(lanes, x, way);
 }
 
 struct adding {
@@ -27,6 +27,23 @@ template <class T, class Fold>
 __device__ inline T across_warp(T x, Fold fold) {
 #pragma unroll
   for (int way = 16; way > 0; way /= 2) x = fold(x, from_lane(x, way));
+  return x;
+}
+
+/// The same among neighbouring lanes, `Lanes` at a time. Other lanes of the warp may be elsewhere.
+template <int Lanes, class T, class Fold>
+__device__ inline T across_lanes(T x, Fold fold) {
+  static_assert(Lanes < 32, "across_lanes: a whole warp folds with across_warp");
+  const uint32 lanes = ((1u << Lanes) - 1) << (threadIdx.x % 32 / Lanes * Lanes);
+#pragma unroll
+  for (int way = Lanes / 2; way > 0; way /= 2) x = fold(x, from_lane(x, way, lanes));
+  return x;
+}
+/// What lanes that stand at one place in their groups of `Lanes` have, folded over the groups of the warp.
+template <int Lanes, class T, class Fold>
+__device__ inline T across_groups(T x, Fold fold) {
+#pragma unroll
+  for (int way = 16; way >= Lanes; way /= 2) x = fold(x, from_lane(x, way));
   return x;
 }
 

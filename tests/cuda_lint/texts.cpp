@@ -27,6 +27,7 @@ void write_all(const std::string& type) {
   write("transposed_" + type, x + empty<T>({1024, 4096}).t());
   write("softmax_" + type, softmax(x, 1));
   write("layer_norm_" + type, layer_norm(x, 1) * row);
+  write("short_rows_" + type, softmax(empty<T>({1 << 16, 64}), 1));
   write("long_rows_" + type, softmax(empty<T>({64, 100000}), 1));
   write("columns_" + type, sum(x, 0));
   write("sum_" + type, sum(x));

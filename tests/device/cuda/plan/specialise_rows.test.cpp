@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who holds a row, and which results are sums.
+#include <kiln/device/cuda/plan/source.hpp>
 #include <kiln/device/cuda/plan/specialise_rows.hpp>
 
 #include "tape/sheet.hpp"
@@ -7,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
 
 using namespace kiln;
 
@@ -41,10 +43,23 @@ TEST_CASE("specialise_rows: short rows go to warps, longer ones to blocks, the l
 TEST_CASE("specialise_rows: what threads hold covers the row") {
   for (const std::int64_t length : {1, 31, 33, 500, 1024, 1025, 5000, 20000}) {
     const cuda::plan p = plan_for(length);
-    const int group = p.shape == cuda::kernel_shape::warp_per_row ? 32 : p.threads;
+    const int group = p.shape == cuda::kernel_shape::warp_per_row ? p.lanes : p.threads;
     if (p.held) CHECK(group * p.held * p.step >= length);
     CHECK(p.held * p.step <= cuda::most_held);
   }
+}
+
+TEST_CASE("specialise_rows: short rows leave lanes of a warp to other rows") {
+  // Rows of vectors of four: two for each lane.
+  for (const auto& [length, lanes, held] :
+       {std::tuple{4, 1, 1}, {8, 1, 2}, {12, 2, 2}, {64, 8, 2}, {68, 16, 2}, {128, 16, 2}, {256, 32, 2}, {512, 32, 4}}) {
+    const cuda::plan p = plan_for(length);
+    CHECK(p.step == 4);
+    CHECK(p.lanes == lanes);
+    CHECK(p.held == held);
+  }
+  CHECK(cuda::rows_per_block(plan_for(64)) == 16);
+  CHECK(cuda::shares_of(plan_for(64), 3) == 12);  // one for each warp all the same
 }
 
 TEST_CASE("specialise_rows: results narrower than the domain are sums") {

@@ -78,7 +78,8 @@ int rows_per_block(const plan& p);
 /// device. Threads walk on by the whole grid until nothing is left, so any number will do.
 std::int64_t blocks_for(const plan& p, const task& job, std::int64_t resident);
 
-/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks: rows of as many values as
+/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks, one for each warp or block
+/// that holds rows: rows of as many values as
 /// the row has for results summed across rows, single values for those summed altogether.
 std::int64_t shares_of(const plan& p, std::int64_t blocks);
 

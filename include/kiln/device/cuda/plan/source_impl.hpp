@@ -125,7 +125,7 @@ KILN_INLINE std::vector<std::uint64_t> arguments_of(const source& s, const plan&
 }
 
 KILN_INLINE int rows_per_block(const plan& p) {
-  return p.shape == kernel_shape::warp_per_row ? p.threads / 32 : 1;
+  return p.shape == kernel_shape::warp_per_row ? p.threads / p.lanes : 1;
 }
 
 KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t resident) {
@@ -161,7 +161,7 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
 }
 
 KILN_INLINE std::int64_t shares_of(const plan& p, std::int64_t blocks) {
-  return blocks * rows_per_block(p);
+  return blocks * (p.shape == kernel_shape::warp_per_row ? p.threads / 32 : 1);
 }
 
 }  // namespace kiln::cuda

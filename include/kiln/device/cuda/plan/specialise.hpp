@@ -46,7 +46,7 @@ enum class summed : std::uint8_t {
 
 enum class kernel_shape : std::uint8_t {
   map,            ///< every element by itself
-  warp_per_row,   ///< a row program whose rows a warp holds in registers
+  warp_per_row,   ///< a row program whose rows a warp, or some lanes of one, hold in registers
   block_per_row,  ///< ... a block holds in registers
   long_rows,      ///< ... a block walks through once per pass
   reduce_all,     ///< one value of everything: partial results per block, which the last block folds
@@ -83,6 +83,7 @@ struct plan {
   bool wide = false;                       ///< 64-bit indices
   bool apart = true;                       ///< no result shares memory with a leaf or another result
   int threads = 256;                       ///< per block
+  int lanes = 32;                          ///< of warp_per_row: those that hold a row
   int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
   int at_once = 1;                         ///< reduce_all: steps of a thread whose loads are under way together
   int tile = 0;                            ///< transpose: elements along both sides of a tile

@@ -150,6 +150,7 @@ KILN_INLINE std::string plan::key() const {
   if (row_axes) out += message(" row ", row_axes);
   out += message(" step ", step, wide ? " int64" : " int32");
   if (threads != 256) out += message(" threads ", threads);
+  if (lanes != 32) out += message(" lanes ", lanes);
   if (held) out += message(" held ", held);
   if (tile) out += message(" tile ", tile);
   if (at_once != 1) out += message(" at once ", at_once);

@@ -85,7 +85,10 @@ KILN_INLINE plan plan_rows(task& job) {
   if (length <= std::min<std::int64_t>(1024, 32 * room)) {
     p.shape = kernel_shape::warp_per_row;
     p.threads = 128;
-    p.held = detail::power_of_two_at_least((length + 32 * p.step - 1) / (32 * p.step));
+    // Short rows leave lanes to others: two steps each, where registers have room for them, so that few lanes fold.
+    const std::int64_t steps = (length + p.step - 1) / p.step, share = std::min(2, room / p.step);
+    p.lanes = std::min(32, detail::power_of_two_at_least((steps + share - 1) / share));
+    p.held = detail::power_of_two_at_least((steps + p.lanes - 1) / p.lanes);
   } else if (length <= 1024 * static_cast<std::int64_t>(room)) {
     p.shape = kernel_shape::block_per_row;
     // Some 16 elements each until the block is full: less text to compile, more threads that wait for memory.

@@ -42,9 +42,9 @@ class row_printer {
     if (faults_) body.add("uint32 fault = 0;");
     at_.define_draws(body);
     if (p_.shape == kernel_shape::warp_per_row) {
-      body.add("const int lane = threadIdx.x % 32;");
-      body.add("const ", index, " first = ", index, "(blockIdx.x) * ", p_.threads / 32,
-               " + threadIdx.x / 32, all = ", index, "(gridDim.x) * ", p_.threads / 32, ";");
+      body.add("const int lane = threadIdx.x % ", p_.lanes, ";");
+      body.add("const ", index, " first = ", index, "(blockIdx.x) * ", p_.threads / p_.lanes, " + threadIdx.x / ",
+               p_.lanes, ", all = ", index, "(gridDim.x) * ", p_.threads / p_.lanes, ";");
     } else {
       body.add("const int lane = threadIdx.x;");
       body.add("const ", index, " first = blockIdx.x, all = gridDim.x;");
@@ -60,7 +60,7 @@ class row_printer {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   bool held() const { return p_.held > 0; }
-  int group() const { return p_.shape == kernel_shape::warp_per_row ? 32 : p_.threads; }
+  int group() const { return p_.shape == kernel_shape::warp_per_row ? p_.lanes : p_.threads; }
   // How many of the steps that a thread holds are whole in every row of this plan: plan_rows takes as few as hold a
   // row, and for a warp the power of two from there on.
   int whole_steps() const { return p_.shape == kernel_shape::warp_per_row ? p_.held / 2 : held() ? p_.held - 1 : 0; }
@@ -129,8 +129,13 @@ class row_printer {
     for (int r = 0; r < t_.result_count; ++r) deliver_row_sum(out, r);
     if (folds_ > 0 && p_.shape != kernel_shape::warp_per_row) out.add("__syncthreads();");
     out.close();
+    bool shares = false;
+    for (int r = 0; r < t_.result_count; ++r) shares |= at_.wanted(r) && at_.goes_to_scratch(r);
+    if (shares && several_rows_a_warp())
+      out.add("const ", index, " warp = ", index, "(blockIdx.x) * ", p_.threads / 32, " + threadIdx.x / 32;");
     for (int r = 0; r < t_.result_count; ++r) deliver_shares(out, r, index);
   }
+  bool several_rows_a_warp() const { return p_.shape == kernel_shape::warp_per_row && p_.lanes < 32; }
   std::string_view computed(int r) const { return value_name(p_.stores[at(r)]); }
   std::string_view lead() const { return "lane == 0"; }
   void declare_kept(lines& out) {
@@ -253,7 +258,8 @@ class row_printer {
   void fold_all(lines& out, const std::vector<fold>& folds) {
     if (folds.empty()) return;
     if (p_.shape == kernel_shape::warp_per_row) {
-      for (const fold& f : folds) out.add(f.name, " = across_warp(", f.name, ", ", f.how, ");");
+      const std::string across = p_.lanes == 32 ? std::string("across_warp") : message("across_lanes<", p_.lanes, ">");
+      for (const fold& f : folds) out.add(f.name, " = ", across, "(", f.name, ", ", f.how, ");");
       return;
     }
     int place = folds_;
@@ -295,18 +301,32 @@ class row_printer {
     else if (at_.sum(r) == summed::everything)
       out.add(computed(r), " y", r, "_sum = 0;");
   }
-  // Share `first` of a result: one row, or one value.
+  // The share of a result that those who hold rows have: one row, or one value. A warp with several rows at a time
+  // has one share for all of them.
   void deliver_shares(lines& out, int r, std::string_view index) {
     if (!at_.wanted(r)) return;
     if (at_.sum(r) == summed::everything) {
+      if (several_rows_a_warp()) {
+        out.add("y", r, "_sum = across_warp(y", r, "_sum, adding());");
+        out.add("if (threadIdx.x % 32 == 0) shares", r, "[warp] = y", r, "_sum;");
+        return;
+      }
       fold_all(out, {{message("y", r, "_sum"), "adding()", message(computed(r), "(0)")}});
       out.add("if (", lead(), ") shares", r, "[first] = y", r, "_sum;");
     } else if (at_.sum(r) == summed::across_rows) {
       out.add("#pragma unroll");
       out.open("for (int h = 0; h < ", p_.held, "; ++h)");
       out.add("const ", index, " i = (h * ", group(), " + lane) * ", p_.step, ";");
-      out.add("store_each(shares", r, " + first * size", p_.rank - 1, " + i, y", r, "_sum[h], at_most<", p_.step,
-              ">(size", p_.rank - 1, " - i));");
+      const bool several = several_rows_a_warp();
+      if (several) {
+        out.add("#pragma unroll");
+        out.add("for (int k = 0; k < ", p_.step, "; ++k) y", r, "_sum[h][k] = across_groups<", p_.lanes, ">(y", r,
+                "_sum[h][k], adding());");
+        out.open("if (threadIdx.x % 32 < ", p_.lanes, ")");
+      }
+      out.add("store_each(shares", r, " + ", several ? "warp" : "first", " * size", p_.rank - 1, " + i, y", r,
+              "_sum[h], at_most<", p_.step, ">(size", p_.rank - 1, " - i));");
+      if (several) out.close();
       out.close();
     }
   }
