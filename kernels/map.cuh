@@ -31,6 +31,14 @@ __device__ inline int64 divided(int64 x, divisor64 by) {
   return x / by.n;
 }
 
+/// As many blocks of 256 threads as a multiprocessor has threads for: what kernels of 32 registers may ask for.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || \
+                               __CUDA_ARCH__ >= 1200)
+inline constexpr int full_blocks = 6;
+#else
+inline constexpr int full_blocks = 8;
+#endif
+
 template <int N, class Index>
 __device__ inline int at_most(Index left) {
   return left < Index(N) ? int(left) : N;

@@ -86,6 +86,27 @@ __device__ inline T collect_shares(const uint64* shares, T x, Fold fold) {
   return x;
 }
 
+/// A vector copied to shared memory while the thread goes on (sm_80 and newer) ...
+template <class T, int N>
+__device__ inline void copy_ahead(vec<T, N>* to, const T* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const uint32 place = uint32(__cvta_generic_to_shared(to));
+  if constexpr (sizeof(vec<T, N>) == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(int(sizeof(vec<T, N>)))
+                 : "memory");
+#else
+  *to = *reinterpret_cast<const vec<T, N>*>(from);
+#endif
+}
+/// ... and until all of the thread's own copies are there.
+__device__ inline void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /// Steps of N neighbours, one per lane, folded over the first `Warps` warps of a block; the first warp gets the result.
 /// `shared` holds 32 * Warps * N words.
 template <int Warps, int N, class T, class Fold>

@@ -4,7 +4,7 @@
 
 For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but for the return from a call; static shared
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
-hold their row in registers, excepted); in maps no instruction that waits for a load of 16 bytes between those of one
+hold their row in registers, excepted), and for all threads in transposes, six of eight blocks in columns; in maps no instruction that waits for a load of 16 bytes between those of one
 step: they are to be under way together; and in reductions of everything four such loads at once, in transposes two.
 Needs nvcc and cuobjdump, from PATH, the usual folder of the toolkit, or KILN_CUDA_TOOLS=DIR:DIR; exits 77 without them.
 Prints one line per breach and exits 1 if there is any.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 architectures = ["sm_80", "sm_90", "sm_100"]
 most_shared, most_stack = 49152, 16
+most_registers = {"kiln_transpose_": 32, "kiln_columns_": 40}
 least_together = {"kiln_reduce_all_": 4, "kiln_transpose_": 2}
 threads_of_a_multiprocessor, registers_of_a_multiprocessor = 2048, 65536
 
@@ -88,6 +89,9 @@ def breaches_of(cubin, cuobjdump, allowed):
             yield f"{name}: {facts.get('STACK', 0)} bytes of stack, {facts.get('LOCAL', 0)} of spills"
         if facts.get("SHARED", 0) > most_shared:
             yield f"{name}: {facts['SHARED']} bytes of shared memory, more than {most_shared}"
+        for kind, most in most_registers.items():
+            if name.startswith(kind) and facts.get("REG", 1) > most:
+                yield f"{name}: {facts['REG']} registers, more than {most}: fewer blocks run at once"
         threads = registers_of_a_multiprocessor // max(facts.get("REG", 1), 1)
         if threads < threads_of_a_multiprocessor // 2 and not allowed:
             yield f"{name}: {facts['REG']} registers leave room for {threads} of {threads_of_a_multiprocessor} threads"

@@ -112,8 +112,8 @@ using namespace kiln::cuda::stand_in;
 extern "C" {
 
 // ---- for tests ----
-/// Settings: devices, version, memory (bytes a device has), fail_allocation, fail_launch, fail_host_allocation
-/// (countdowns), reset.
+/// Settings: devices, version, memory (bytes a device has), registers (of a thread of any kernel), fail_allocation,
+/// fail_launch, fail_host_allocation (countdowns), reset.
 void kiln_stand_in_set(const char* name, long long value) {
   auto& all = state::instance();
   const guard lock(all.mutex);
@@ -124,11 +124,12 @@ void kiln_stand_in_set(const char* name, long long value) {
     for (stream_object* stream : all.streams) stream->queue.clear();
     std::erase_if(all.settings, [](const auto& entry) { return entry.first.starts_with("fail_"); });
     all.settings["memory"] = 1LL << 30;
+    all.settings["registers"] = 32;
     return;
   }
   all.settings[name] = value;
 }
-/// How often a function was called, by its name in cuda.h; "memory": bytes in use.
+/// How often a function was called, by its name in cuda.h; "memory": bytes in use; "blocks": blocks launched.
 long long kiln_stand_in_get(const char* name) {
   auto& all = state::instance();
   const guard lock(all.mutex);
@@ -484,7 +485,7 @@ driver_result cuFuncGetAttribute(int* value, function_attribute which, function_
     case function_attribute::local_size_bytes:
       return *value = 0, ok;
     case function_attribute::registers:
-      return *value = 32, ok;
+      return *value = static_cast<int>(state::instance().settings["registers"]), ok;
     case function_attribute::max_dynamic_shared_size_bytes:
       return *value = function->dynamic_shared_limit, ok;
   }
@@ -496,10 +497,13 @@ driver_result cuFuncSetAttribute(function_handle function, function_attribute wh
   function->dynamic_shared_limit = value;
   return ok;
 }
-driver_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, function_handle, int threads,
+driver_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, function_handle function, int threads,
                                                           std::size_t shared) {
-  *blocks =
-      std::min({32, 2048 / std::max(threads, 1), static_cast<int>((227u << 10) / std::max<std::size_t>(shared, 1))});
+  const guard lock(state::instance().mutex);
+  if (shared > static_cast<std::size_t>(function->dynamic_shared_limit)) return driver_result::invalid_value;
+  const int registers = static_cast<int>(std::max(1LL, state::instance().settings["registers"]));
+  *blocks = std::min({32, 2048 / std::max(threads, 1), 65536 / (registers * std::max(threads, 1)),
+                      static_cast<int>((227u << 10) / std::max<std::size_t>(shared, 1))});
   return ok;
 }
 driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -512,6 +516,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
   if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
       shared > static_cast<unsigned>(function->dynamic_shared_limit))
     return driver_result::invalid_value;
+  all.counts["blocks"] += static_cast<long long>(how.grid.count());
   const bool fails = all.fails("launch");
   const auto kept = std::make_shared<kept_arguments>(*function->kernel, arguments);
   return all.enqueue(stream_of(stream), [&all, function, how, kept, fails] {

@@ -75,6 +75,7 @@ inline void run(const emulate::module& module, const kiln::cuda::source& s, cons
   module.run(found->run,
              {.grid = {static_cast<unsigned>(blocks_for(p, job, resident))},
               .block = {static_cast<unsigned>(p.threads)},
+              .shared_bytes = s.shared_bytes,
               .seed = seed},
              places.data());
   if (finished[0] != 0) throw emulate::failure("the count of blocks is not 0 after the kernel " + s.name);

@@ -31,11 +31,12 @@ void* address(std::uint64_t k) {
   return reinterpret_cast<void*>(k << 40);
 }
 // How many kernels of a task are not among the texts.
-int missing(const cuda::task& job, const std::set<std::string>& texts, bool general) {
+int missing(const cuda::task& job, const std::set<std::string>& texts, bool general,
+            const cuda::device_shape& device = {}) {
   std::uint64_t next = 1000;
   const cuda::scratch_memory memory = [&next](std::size_t) { return address(++next); };
   int count = 0;
-  for (const cuda::launch& l : general ? schedule_general(job, {}, memory) : schedule(job, {}, memory))
+  for (const cuda::launch& l : general ? schedule_general(job, device, memory) : schedule(job, device, memory))
     count += static_cast<int>(texts.count(print_kernel(l).text) == 0);
   return count;
 }
@@ -77,8 +78,12 @@ TEST_CASE("bundle_sources: rows of usual lengths, reductions along the last axis
   const symbol x = rows.tape.leaf(0);
   rows.tape.result(x - row_max(x));
   const auto of_rows = texts_of({rows.entry()});
-  for (const std::int64_t n : {64, 768, 1024, 50000})
+  for (const std::int64_t n : {64, 768, 1024, 32768, 65536})
     CHECK(missing(place(rows, {100, n}, 2, {n, 1}), of_rows, false) == 0);
+  // Of long rows in shared memory there are some lengths; the text for rows that are read once per pass does for
+  // others.
+  CHECK(missing(place(rows, {100, 50000}, 2, {50000, 1}), of_rows, false) == 1);
+  CHECK(missing(place(rows, {100, 50000}, 2, {50000, 1}), of_rows, false, {.shared_bytes = 0}) == 0);
 
   known_tape sum;
   sum.stores = {dtype::float32};

@@ -103,8 +103,8 @@ TEST_CASE("schedule: a large reduction is one launch, whatever follows from it")
   };
   reduction({100003}, {1}, {0}, false);
   reduction({100003}, {1}, {1}, true);
-  reduction({300, 200}, {200, 1}, {1, 0}, false);   // one value for each run
-  reduction({300, 201}, {201, 1}, {0, 1}, true);    // runs that end within a step
+  reduction({300, 200}, {200, 1}, {1, 0}, false);  // one value for each run
+  reduction({300, 201}, {201, 1}, {0, 1}, true);   // runs that end within a step
   reduction({40, 30, 28}, {1, 40, 1200}, {0, 1, 0}, false);
   run_all(tasks, 1e-6);
 }
@@ -133,9 +133,9 @@ TEST_CASE("schedule: few long rows are cut into parts, so that more than a few b
     return e / row_sum(e) * 1000;
   };
   const auto centred = [](sheet& s, double n) { return (s.leaf(0) - row_sum(s.leaf(0)) * n) * s.leaf(1); };
-  CHECK(rows(3, 40960, 1, true, sum).launches.size() == 2);  // whole parts
-  CHECK(rows(2, 40001, 1, true, sum).launches.size() == 3);  // and a rest
-  CHECK(rows(2, 33000, 2, true, sum).launches.size() == 2);  // these go down the columns of two
+  CHECK(rows(3, 40960, 1, true, sum).launches.size() == 2);       // whole parts
+  CHECK(rows(2, 40001, 1, true, sum).launches.size() == 3);       // and a rest
+  CHECK(rows(2, 33000, 2, true, sum).launches.size() == 2);       // these go down the columns of two
   CHECK(rows(1, 40001, 1, true, variance).launches.size() == 2);  // each a reduction of everything
   CHECK(rows(3, 32771, 1, false, softmax).launches.size() == 7);
   CHECK(rows(4, 32768, 1, false, centred).launches.size() == 3);

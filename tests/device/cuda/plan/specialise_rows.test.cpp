@@ -51,8 +51,14 @@ TEST_CASE("specialise_rows: what threads hold covers the row") {
 
 TEST_CASE("specialise_rows: short rows leave lanes of a warp to other rows") {
   // Rows of vectors of four: two for each lane.
-  for (const auto& [length, lanes, held] :
-       {std::tuple{4, 1, 1}, {8, 1, 2}, {12, 2, 2}, {64, 8, 2}, {68, 16, 2}, {128, 16, 2}, {256, 32, 2}, {512, 32, 4}}) {
+  for (const auto& [length, lanes, held] : {std::tuple{4, 1, 1},
+                                            {8, 1, 2},
+                                            {12, 2, 2},
+                                            {64, 8, 2},
+                                            {68, 16, 2},
+                                            {128, 16, 2},
+                                            {256, 32, 2},
+                                            {512, 32, 4}}) {
     const cuda::plan p = plan_for(length);
     CHECK(p.step == 4);
     CHECK(p.lanes == lanes);
@@ -60,6 +66,31 @@ TEST_CASE("specialise_rows: short rows leave lanes of a warp to other rows") {
   }
   CHECK(cuda::rows_per_block(plan_for(64)) == 16);
   CHECK(cuda::shares_of(plan_for(64), 3) == 12);  // one for each warp all the same
+}
+
+TEST_CASE(
+    "specialise_rows: a row of two arrays that registers cannot hold is kept in shared memory, if a block has that") {
+  const auto plan_of = [](std::int64_t length, std::size_t shared_bytes) {
+    sheet s;
+    const symbol g = s.leaf(0), y = s.leaf(1);
+    s.result((g - row_sum(g * y)) * y);  // softmax's gradient
+    cuda::task job = cuda::task_for(view_of(s.p), {600, length});
+    job.reduced_axes = 0b10;
+    for (std::size_t k = 0; k < 2; ++k) job.leaves[k] = {memory + 64 * k, {length, 1}, dtype::float32};
+    job.results[0].data = memory + 16384;
+    job.results[0].strides = {length, 1};
+    return cuda::plan_rows(job, shared_bytes);
+  };
+  const cuda::plan p = plan_of(32768, cuda::most_row_bytes);
+  CHECK(p.shape == cuda::kernel_shape::block_per_row);
+  CHECK(p.leaves[0].kept == cuda::row_place::registers);
+  CHECK(p.leaves[1].kept == cuda::row_place::shared);
+  CHECK(p.shared_bytes == 32768 * 4);
+  CHECK(plan_of(32768, std::size_t{99} << 10).shape == cuda::kernel_shape::long_rows);
+  // Where registers hold both, shared memory takes the next row.
+  CHECK(plan_of(16384, cuda::most_row_bytes).leaves[1].kept == cuda::row_place::ahead);
+  CHECK(plan_of(16384, cuda::most_row_bytes).shared_bytes == 2 * 16384 * 4);
+  CHECK(plan_of(8192, cuda::most_row_bytes).shared_bytes == 0);
 }
 
 TEST_CASE("specialise_rows: results narrower than the domain are sums") {

@@ -5,7 +5,9 @@
 #include "device/cuda/nvrtc_compile.hpp"
 #include "device/cuda/row_cases.hpp"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 using namespace rows_test;
 
@@ -81,6 +83,33 @@ TEST_CASE("print_rows: rows too long for registers are walked through once per p
   }
 }
 
+TEST_CASE("print_rows: rows that fill a block lie in shared memory too, or are copied there ahead") {
+  std::deque<row_case> cases;
+  for (const formula& f : formulas())
+    for (const auto& [length, type] :
+         {std::pair{32768, dtype::float32}, {24572, dtype::float32}, {16386, dtype::float64}, {40960, dtype::bfloat16}})
+      for (const bool gradient : {false, true})
+        if (f.name == std::string("softmax") || f.name == std::string("rms_norm"))
+          plan_and_print(cases.emplace_back(f, type, gradient, 3, length));
+  const auto has = [](const row_case& c, cuda::row_place place) {
+    return std::any_of(c.how.leaves.begin(), c.how.leaves.end(), [=](const auto& x) { return x.kept == place; });
+  };
+  int shared = 0, ahead = 0, both = 0;
+  const emulate::module module(together(cases), emulated::headers());
+  for (row_case& c : cases) {
+    const bool s = has(c, cuda::row_place::shared), a = has(c, cuda::row_place::ahead);
+    shared += s, ahead += a, both += s && a;
+    CHECK_MESSAGE(c.how.shape == cuda::kernel_shape::block_per_row, c.name);
+    CHECK(c.how.shared_bytes <= cuda::most_row_bytes);
+    const auto start = c.before();
+    run(c, module, 2);
+    c.check(start, 5 * tolerance(c.written.results[0].type));
+  }
+  CHECK(shared > 0);
+  CHECK(ahead > 0);
+  CHECK(both > 0);
+}
+
 TEST_CASE("print_rows: softmax and layer norm compile for four architectures and stay in registers") {
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) {
@@ -89,7 +118,7 @@ TEST_CASE("print_rows: softmax and layer norm compile for four architectures and
   }
   std::deque<row_case> cases;
   for (const formula& f : formulas())
-    for (const std::int64_t length : {300, 2048, 16384})
+    for (const std::int64_t length : {300, 2048, 16384, 32768})
       for (const bool gradient : {false, true})
         if (f.name == std::string("softmax") || f.leaves == 3)
           plan_and_print(cases.emplace_back(f, dtype::float32, gradient, 1, length));

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
 #include <vector>
 
 using namespace kiln;
@@ -95,6 +96,50 @@ TEST_CASE("execute: results that lie on a leaf, or beside it, are right") {
   }
 }
 
+TEST_CASE("execute: as many blocks as the driver says run at once of this kernel") {
+  const auto& device = emulate::stand_in();
+  if (!device.emulated()) return;
+  constexpr std::int64_t n = 40000;  // 40 blocks of 256 threads, which take four each
+  const ref<storage> x = cuda::new_storage(4 * n), y = cuda::new_storage(4 * n);
+  // Of 32 registers a multiprocessor holds 8 blocks, of 64 half as many; there are 4 multiprocessors.
+  for (const auto& [registers, blocks, op] : {std::tuple{32, 32, "neg"}, {64, 16, "abs"}, {40, 24, "sqrt"}}) {
+    device.set("registers", registers);
+    program tape;
+    const int leaf = tape.push({.code = opcode::leaf, .type = dtype::float32, .slot = 0});
+    tape.add_result(tape.push({.code = opcode_of(op), .type = dtype::float32, .a = static_cast<std::int16_t>(leaf)}));
+    cuda::task job = cuda::task_for(view_of(tape), {n});
+    job.leaves[0] = {x->data, {1}, dtype::float32, true};
+    job.results[0] = {y->data, {1}, dtype::float32, false};
+    cuda::launch_table table;
+    const long long before = device.count("blocks");
+    cuda::execute(table, job, {});
+    CHECK(device.count("blocks") - before == blocks);
+  }
+  device.reset();
+}
+
+TEST_CASE("execute: rows in more shared memory than a kernel may declare, which is asked of the driver") {
+  emulate::stand_in();
+  constexpr std::int64_t n = 20480;
+  program tape;
+  const auto push = [&](instruction now) { return static_cast<std::int16_t>(tape.push(now)); };
+  const auto x = push({.code = opcode::leaf, .type = dtype::float32, .slot = 0});
+  const auto total = push({.code = opcode_of("sum"), .type = dtype::float32, .a = x});
+  tape.add_result(push({.code = opcode_of("sub"), .type = dtype::float32, .a = x, .b = total}));
+  cuda::task job = cuda::task_for(view_of(tape), {16, n});
+  job.reduced_axes = 2;
+  const ref<storage> in = cuda::new_storage(4 * 16 * n), out = cuda::new_storage(4 * 16 * n);
+  std::vector<float> values(16 * n, 1);
+  cuda::copy_to_device(in->data, values.data(), 4 * 16 * n, cuda::current_stream({}));
+  job.leaves[0] = {in->data, {n, 1}, dtype::float32, true};
+  job.results[0] = {out->data, {n, 1}, dtype::float32, false};
+  cuda::launch_table table;
+  cuda::execute(table, job, {});
+  CHECK(table.find(job, {})->launches[0].size.shared_bytes == 4 * n);
+  for (const std::int64_t at : {std::int64_t{0}, 16 * n - 1})
+    CHECK(cuda::read_value<float>(static_cast<float*>(out->data) + at, cuda::current_stream({})) == 1 - n);
+}
+
 TEST_CASE("execute: ever new shapes do not collect plans without end") {
   emulate::stand_in();
   cuda::launch_table table;
@@ -113,8 +158,7 @@ TEST_CASE("execute: a layout of many tensors is found again") {
   constexpr int count = 70;
   program tape;
   for (int k = 0; k < count; ++k)
-    tape.add_result(
-        tape.push({.code = opcode::leaf, .type = dtype::float32, .slot = static_cast<std::int16_t>(k)}));
+    tape.add_result(tape.push({.code = opcode::leaf, .type = dtype::float32, .slot = static_cast<std::int16_t>(k)}));
   cuda::task job = cuda::task_for(view_of(tape), {16});
   std::vector<float> memory(2 * count * 16);
   for (int k = 0; k < count; ++k) {

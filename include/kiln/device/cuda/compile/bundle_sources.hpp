@@ -39,9 +39,14 @@ class source_set {
       return reinterpret_cast<void*>(at);
     };
     try {
-      const device_shape device;
-      for (const launch& l : general ? schedule_general(job, device, memory) : schedule(job, device, memory))
-        add(print_kernel(l));
+      // Long rows are held in the shared memory that a block may have: sm_90 and sm_100, sm_80, and smaller devices.
+      // Without any, one text does for all lengths that no other fits.
+      for (const std::size_t shared : {most_row_bytes, std::size_t{163} << 10, std::size_t{99} << 10, std::size_t{0}}) {
+        const device_shape device{.shared_bytes = shared};
+        for (const launch& l : general ? schedule_general(job, device, memory) : schedule(job, device, memory))
+          add(print_kernel(l));
+        if (general || count_reductions(job.tape) == 0) break;
+      }
     } catch (const value_error&) {  // such as rows too long for what this program does: it would say so at run time
     }
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <kiln/device/cuda/plan/source.hpp>
+#include <kiln/device/cuda/plan/specialise_rows.hpp>
 #include <kiln/tape/program.hpp>
 
 namespace kiln::cuda {
@@ -23,10 +24,19 @@ struct launch {
   std::shared_ptr<const program> tape = {};  ///< of a kernel that the task itself does not have
 };
 
+/// How many blocks of a launch to start where that many of its kernel run at once, which is known when it is loaded:
+/// its threads walk on by the grid, whatever that is. Where another kernel counts on what each block leaves, all of
+/// them.
+inline std::int64_t fitting_blocks(const launch& what, std::int64_t resident) {
+  const bool counted = !what.scratch.empty() && what.how.shape != kernel_shape::reduce_all;
+  return counted ? what.blocks : std::max<std::int64_t>(1, std::min(what.blocks, resident));
+}
+
 /// What of the device a schedule depends on.
 struct device_shape {
-  int processors = 132;    ///< streaming multiprocessors
-  int blocks_on_each = 8;  ///< of 256 threads, that a processor runs at once
+  int processors = 132;                       ///< streaming multiprocessors
+  int blocks_on_each = 8;                     ///< of 256 threads, that a processor runs at once
+  std::size_t shared_bytes = most_row_bytes;  ///< that a block may have
   std::int64_t resident(const plan& p) const {
     return std::int64_t{processors} * std::max(1, blocks_on_each * 256 / p.threads);
   }

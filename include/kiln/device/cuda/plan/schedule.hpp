@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Cuts a task into kernels: one, wherever it can be; reductions down tall columns or over few long rows take a second one
-// that folds what blocks have left, sums that no kernel has room for one that writes them out. `schedule` is the entry.
+// Cuts a task into kernels: one, wherever it can be; reductions down tall columns or over few long rows take a second
+// one that folds what blocks have left, sums that no kernel has room for one that writes them out. `schedule` is the
+// entry.
 #pragma once
 
 #include <algorithm>
@@ -136,7 +137,7 @@ class scheduler {
 
   void add_rows(task job) {
     if (count_reductions(job.tape) == 0) set_row(job);
-    plan p = plan_rows(job);
+    plan p = plan_rows(job, device_.shared_bytes);
     bool leaves_shares = false;
     for (const summed s : p.sums) leaves_shares |= s == summed::across_rows || s == summed::everything;
     push(job, p);

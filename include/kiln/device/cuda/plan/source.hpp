@@ -31,11 +31,11 @@ enum class parameter_kind : std::uint8_t {
   parts,          ///< columns only: into how many parts the rows are cut
   part,           ///< columns only: rows of a part
   part_stride,    ///< columns only: elements between the results of two parts
-  scratch,        ///< pointer to memory for the shares of result `index`, see `shares_of`; of reduce_all, for all of them
-  fault,          ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero, to 2 if an
-                  ///< index was outside its axis
-  finished,       ///< pointer to a uint32 that is 0, in which the blocks of a grid count: see run/finished.hpp
-  draw_offset,    ///< pointer to a uint64: blocks of random numbers to pass over, see draw_offset.hpp
+  scratch,      ///< pointer to memory for the shares of result `index`, see `shares_of`; of reduce_all, for all of them
+  fault,        ///< pointer to a uint32 that the kernel sets to 1 if it divided an integer by zero, to 2 if an
+                ///< index was outside its axis
+  finished,     ///< pointer to a uint32 that is 0, in which the blocks of a grid count: see run/finished.hpp
+  draw_offset,  ///< pointer to a uint64: blocks of random numbers to pass over, see draw_offset.hpp
 };
 
 struct parameter {
@@ -47,6 +47,8 @@ struct parameter {
 struct source {
   std::string text, name;
   std::vector<parameter> parameters;
+  int threads = 256;             ///< of a block
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory of a block
 };
 
 /// What divides 32-bit numbers below 2^31 by n with a multiplication: q = (high half of x * magic + x) >> shift

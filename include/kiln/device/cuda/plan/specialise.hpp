@@ -19,19 +19,27 @@ namespace kiln::cuda {
 
 /// How a kernel walks an operand along the innermost axis.
 enum class access : std::uint8_t {
-  unused,   ///< not read, or a result that nobody asked for
-  one,      ///< one value for the whole domain
-  row,      ///< one value for each run of the innermost axis
-  vectors,  ///< neighbours in memory, several moved at once
-  each,     ///< neighbours in memory, moved one by one: not aligned for vectors
-  strided,  ///< a stride, passed as a parameter
-  turned,   ///< neighbours along another axis: read along that one, several at once, a tile at a time
+  unused,       ///< not read, or a result that nobody asked for
+  one,          ///< one value for the whole domain
+  row,          ///< one value for each run of the innermost axis
+  vectors,      ///< neighbours in memory, several moved at once
+  each,         ///< neighbours in memory, moved one by one: not aligned for vectors
+  strided,      ///< a stride, passed as a parameter
+  turned,       ///< neighbours along another axis: read along that one, several at once, a tile at a time
   turned_each,  ///< ... one by one: not aligned for vectors
+};
+
+/// Where a block keeps its part of a row of a leaf that several passes read.
+enum class row_place : std::uint8_t {
+  registers,
+  shared,  ///< shared memory, from the first pass that reads it
+  ahead,   ///< registers, which are filled from shared memory: the next row is copied there while this one is worked on
 };
 
 struct operand_plan {
   access how = access::unused;
   std::uint8_t axes = 0;  ///< the axes before the innermost along which it moves, as bits
+  row_place kept = row_place::registers;
   bool operator==(const operand_plan&) const = default;
 };
 
@@ -75,22 +83,28 @@ constexpr const char* name(kernel_shape shape) {
   return "transpose";
 }
 
+/// Blocks of 256 threads that fill a multiprocessor, `full_blocks` in kernels/map.cuh: 8, or 6 of some.
+inline constexpr int all_blocks = 8;
+
 struct plan {
   kernel_shape shape = kernel_shape::map;
-  int rank = 1;                            ///< axes of the collapsed domain
-  int row_axes = 0;                        ///< how many of them, at the end, make up a row
-  int step = 1;                            ///< neighbours along the innermost axis that a thread takes at once
-  bool wide = false;                       ///< 64-bit indices
-  bool apart = true;                       ///< no result shares memory with a leaf or another result
-  int threads = 256;                       ///< per block
-  int lanes = 32;                          ///< of warp_per_row: those that hold a row
-  int held = 0;                            ///< of row programs in registers: steps of a row that one thread holds
-  int at_once = 1;                         ///< reduce_all: steps of a thread whose loads are under way together
-  int tile = 0;                            ///< transpose: elements along both sides of a tile
-  bool row_root = false;                   ///< the results are one value per row
-  bool cut = false;                        ///< columns: the rows are cut into parts, each with results of its own
-  bool even = false;                       ///< row programs, reduce_all: a row is whole steps, none ends within one
-  std::vector<operand_plan> leaves = {};   ///< per slot
+  int rank = 1;                           ///< axes of the collapsed domain
+  int row_axes = 0;                       ///< how many of them, at the end, make up a row
+  int step = 1;                           ///< neighbours along the innermost axis that a thread takes at once
+  bool wide = false;                      ///< 64-bit indices
+  bool apart = true;                      ///< no result shares memory with a leaf or another result
+  int threads = 256;                      ///< per block
+  int least_blocks = 0;                   ///< that a multiprocessor is to hold: bounds registers; follows from the rest
+  int lanes = 32;                         ///< of warp_per_row: those that hold a row
+  int held = 0;                           ///< of row programs in registers: steps of a row that one thread holds
+  bool recompute = false;                 ///< row programs: no pass leaves values of its own to a later one
+  std::size_t shared_bytes = 0;           ///< dynamic shared memory of a block
+  int at_once = 1;                        ///< reduce_all: steps of a thread whose loads are under way together
+  int tile = 0;                           ///< transpose: elements along both sides of a tile
+  bool row_root = false;                  ///< the results are one value per row
+  bool cut = false;                       ///< columns: the rows are cut into parts, each with results of its own
+  bool even = false;                      ///< row programs, reduce_all: a row is whole steps, none ends within one
+  std::vector<operand_plan> leaves = {};  ///< per slot
   std::vector<std::int16_t> same_as = {};  ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result
   std::vector<summed> sums = {};           ///< per result, of row programs
@@ -134,6 +148,10 @@ int step_of(const task& job, int most);
 
 void plan_operands(const task& job, plan& p);
 
+/// Ops of a tape, expensive ones by four.
+int work_of(const tape_view& t);
+/// Short enough for a bound on registers that its kind of kernel stands just over.
+inline constexpr int light_work = 8;
 /// How many neighbours a thread may take: fewer where each keeps many values in registers.
 int most_neighbours(const tape_view& t);
 

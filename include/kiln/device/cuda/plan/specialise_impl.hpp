@@ -10,6 +10,7 @@ namespace detail {
 
 KILN_INLINE std::string text_of(const operand_plan& x) {
   std::string out = name(x.how);
+  if (x.kept != row_place::registers) out += x.kept == row_place::shared ? " shared" : " ahead";
   if (x.axes == 0) return out;
   out += "(";
   for (int i = 0; i < 8; ++i)
@@ -122,10 +123,15 @@ KILN_INLINE int step_of(const task& job, int most) {
   return step;
 }
 
-KILN_INLINE int most_neighbours(const tape_view& t) {
+KILN_INLINE int work_of(const tape_view& t) {
   int work = 0;
   for (int i = 0; i < t.size; ++i)
     if (const found_rules op = op_rules_table.find(t[i].code)) work += op->dear ? 4 : 1;
+  return work;
+}
+
+KILN_INLINE int most_neighbours(const tape_view& t) {
+  const int work = work_of(t);
   return work <= 8 ? 16 : work <= 96 ? 8 : 4;
 }
 
@@ -152,6 +158,7 @@ KILN_INLINE std::string plan::key() const {
   if (threads != 256) out += message(" threads ", threads);
   if (lanes != 32) out += message(" lanes ", lanes);
   if (held) out += message(" held ", held);
+  if (recompute) out += " recomputed";
   if (tile) out += message(" tile ", tile);
   if (at_once != 1) out += message(" at once ", at_once);
   if (row_root) out += " to rows";

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <kiln/core/error.hpp>
@@ -28,15 +31,26 @@ summed sum_of(const result_view& y, const dims& domain, bool row_root);
 
 int power_of_two_at_least(std::int64_t n);
 
+/// The passes over a row that read each leaf slot, as bits, where none leaves values to a later one.
+std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool row_root);
+
+/// Plans rows that take 1024 threads: in registers, what these have no room for in shared memory, and the next row
+/// ahead if there is any left. False if no block can hold such a row.
+bool hold_long_rows(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes);
+
 }  // namespace detail
 
 /// Elements that a thread may keep in registers for all arrays of a row program together.
 inline constexpr int most_held = 64;
+/// Registers that a thread of 1024 may fill with its part of a row: it has 64 in all.
+inline constexpr std::int64_t most_held_words = 40;
+/// Dynamic shared memory that a block of sm_90 and sm_100 may have.
+inline constexpr std::size_t most_row_bytes = std::size_t{227} << 10;
 
 /// The plan of a row program (or of a map with sums: one without reductions). Orders and collapses the axes of `job`,
 /// whose row must become one axis. Throws value_error if it does not, or for a result that adds up some axes of the
-/// rows and not others: such parts are kernels of their own.
-plan plan_rows(task& job);
+/// rows and not others: such parts are kernels of their own. `shared_bytes` is what a block of the device may have.
+plan plan_rows(task& job, std::size_t shared_bytes = most_row_bytes);
 
 }  // namespace kiln::cuda
 

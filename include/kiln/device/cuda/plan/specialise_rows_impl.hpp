@@ -42,13 +42,98 @@ KILN_INLINE int power_of_two_at_least(std::int64_t n) {
   return p;
 }
 
+KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool row_root) {
+  std::vector<std::uint32_t> passes(static_cast<std::size_t>(t.size)), of_slots;
+  const auto mark = [&](auto& self, int i, std::uint32_t pass) -> void {
+    if (i < 0 || facts.values[static_cast<std::size_t>(i)].at != level::element) return;
+    std::uint32_t& mine = passes[static_cast<std::size_t>(i)];
+    if (mine & pass) return;
+    mine |= pass;
+    for (const std::int16_t k : {t[i].a, t[i].b, t[i].c}) self(self, k, pass);
+  };
+  for (int i = 0; i < t.size; ++i)
+    if (reduces(t, i)) mark(mark, t[i].a, 1u << (facts.values[static_cast<std::size_t>(i)].phase - 1));
+  for (int r = 0; r < t.result_count && !row_root; ++r) mark(mark, t.results[r], 1u << facts.last_phase);
+  for (int i = 0; i < t.size; ++i) {
+    if (t[i].code != opcode::leaf) continue;
+    of_slots.resize(std::max(of_slots.size(), static_cast<std::size_t>(t[i].slot) + 1));
+    of_slots[static_cast<std::size_t>(t[i].slot)] |= passes[static_cast<std::size_t>(i)];
+  }
+  return of_slots;
+}
+
+KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes) {
+  constexpr std::int64_t threads = 1024;
+  const std::int64_t steps = (job.domain.back() + threads * p.step - 1) / (threads * p.step), share = steps * p.step;
+  if (share > most_held) return false;
+  // Of half types the compiler unpacks some before they are used.
+  const auto words = [&](std::size_t size) {
+    return (share * std::max<std::int64_t>(3, static_cast<std::int64_t>(size)) + 3) / 4;
+  };
+  std::vector<std::uint32_t> passes(p.leaves.size());
+  const std::vector<std::uint32_t> of_slots = passes_of(job.tape, facts, p.row_root);
+  for (std::size_t k = 0; k < of_slots.size() && k < passes.size(); ++k)
+    passes[static_cast<std::size_t>(p.same_as[k])] |= of_slots[k];
+  std::int64_t live = 0, widest = 0;
+  std::vector<std::size_t> kept;
+  for (std::size_t k = 0; k < p.leaves.size(); ++k) {
+    if (p.leaves[k].how < access::vectors || p.same_as[k] != static_cast<std::int16_t>(k)) continue;
+    if (std::popcount(passes[k]) < 2) continue;
+    kept.push_back(k);
+    live += words(size_of(job.leaves[k].type));
+    widest = std::max(widest, words(size_of(job.leaves[k].type)));
+  }
+  std::size_t computed = 4;
+  bool dear = false;
+  for (int i = 0; i < job.tape.size; ++i) {
+    const found_rules op = op_rules_table.find(job.tape[i].code);
+    computed = std::max(computed, job.tape[i].type == dtype::float64 ? std::size_t{8} : std::size_t{4});
+    dear |= op && op->dear && !op->reduces && facts.values[static_cast<std::size_t>(i)].at == level::element;
+  }
+  for (std::size_t r = 0; r < p.sums.size(); ++r)
+    if (p.sums[r] == summed::across_rows) live += words(size_of(compute_type(job.results[r].type)));
+  // Values that a pass leaves take the place of a leaf that is not read again, and are made anew where that is too
+  // small.
+  if (dear && facts.last_phase > 0) {
+    p.recompute = words(computed) > most_held_words;
+    if (!p.recompute) live += std::max<std::int64_t>(0, words(computed) - widest);
+  }
+  const std::size_t most = shared_bytes - std::min<std::size_t>(shared_bytes, 2048);
+  const auto bytes_of = [&](std::size_t k) {
+    return static_cast<std::size_t>(steps * threads * p.step) * size_of(job.leaves[k].type);
+  };
+  std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) { return bytes_of(a) < bytes_of(b); });
+  while (live > most_held_words && !kept.empty()) {
+    const std::size_t k = kept.back();
+    kept.pop_back();
+    if (p.shared_bytes + bytes_of(k) > most) return false;
+    p.leaves[k].kept = row_place::shared;
+    p.shared_bytes += bytes_of(k);
+    live -= words(size_of(job.leaves[k].type));
+  }
+  if (live > most_held_words) return false;
+  p.shape = kernel_shape::block_per_row;
+  p.threads = static_cast<int>(threads);
+  p.held = static_cast<int>(steps);
+  // Of rows that take fewer registers two blocks run at once, one of which loads while the other computes.
+  for (const std::size_t k : kept) {
+    const bool copied = live > 16 && p.even && p.leaves[k].how == access::vectors && p.leaves[k].axes != 0 &&
+                        (passes[k] & 1) && job.leaves[k].is_memory() &&
+                        static_cast<std::size_t>(p.step) * size_of(job.leaves[k].type) >= 4;
+    if (!copied || p.shared_bytes + bytes_of(k) > most) continue;
+    p.leaves[k].kept = row_place::ahead;
+    p.shared_bytes += bytes_of(k);
+  }
+  return true;
+}
+
 }  // namespace detail
 
 }  // namespace kiln::cuda
 
 namespace kiln::cuda {
 
-KILN_INLINE plan plan_rows(task& job) {
+KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes) {
   order_axes(job);
   collapse(job);
   int row_axes = 0;
@@ -89,15 +174,17 @@ KILN_INLINE plan plan_rows(task& job) {
     const std::int64_t steps = (length + p.step - 1) / p.step, share = std::min(2, room / p.step);
     p.lanes = std::min(32, detail::power_of_two_at_least((steps + share - 1) / share));
     p.held = detail::power_of_two_at_least((steps + p.lanes - 1) / p.lanes);
-  } else if (length <= 1024 * static_cast<std::int64_t>(room)) {
+    return p;
+  }
+  // Some 16 elements each until the block is full: less text to compile, more threads that wait for memory.
+  const int share = std::min(room, 16);
+  p.threads = std::clamp(detail::power_of_two_at_least((length + share - 1) / share), 128, 1024);
+  if (p.threads < 1024) {
     p.shape = kernel_shape::block_per_row;
-    // Some 16 elements each until the block is full: less text to compile, more threads that wait for memory.
-    const int share = std::min(room, 16);
-    const std::int64_t wanted = (length + share - 1) / share;
-    p.threads = std::clamp(detail::power_of_two_at_least(wanted), 128, 1024);
     p.held = static_cast<int>((length + p.threads * p.step - 1) / (p.threads * p.step));
+  } else if (plan long_rows = p; detail::hold_long_rows(job, long_rows, facts, shared_bytes)) {
+    p = std::move(long_rows);
   } else {
-    p.threads = 1024;
     for (const summed s : p.sums)
       if (s == summed::across_rows)
         throw value_error(message("cuda: rows of ", length,

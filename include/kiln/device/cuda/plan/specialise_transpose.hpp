@@ -16,8 +16,8 @@ inline constexpr int large_tile = 64, small_tile = 32;
 /// Shared memory that a kernel may declare.
 inline constexpr std::size_t most_shared_bytes = 49152;
 
-/// Elements between the rows of a tile: so many that a warp that writes along rows, and one that reads down columns, meet
-/// each bank of shared memory once.
+/// Elements between the rows of a tile: so many that a warp that writes along rows, and one that reads down columns,
+/// meet each bank of shared memory once.
 constexpr int tile_pitch(int tile, std::size_t size) {
   return tile + std::max(1, 4 / static_cast<int>(size));
 }

@@ -42,14 +42,16 @@ KILN_INLINE plan plan_transpose(task& job, int axis) {
     if (turns(x)) p.step = std::min(p.step, static_cast<int>(16 / size_of(x.type)));
   p.threads = std::min(256, p.tile / p.step * p.tile);
   detail::plan_operands(job, p);
+  // Of 32 registers a thread, which is what a tile and a short formula take, a multiprocessor holds all its threads.
+  if (p.threads == 256 && detail::work_of(job.tape) <= detail::light_work && job.leaves.size() <= 3)
+    p.least_blocks = all_blocks;
   // As many as shared memory has room for; the others are read where they lie.
   std::size_t left = most_shared_bytes;
   for (std::size_t k = 0; k < job.leaves.size(); ++k) {
     const leaf_view& x = job.leaves[k];
     if (!turns(x)) continue;
     const auto first = static_cast<std::size_t>(p.same_as[k]);
-    const std::size_t size = size_of(x.type),
-                      tile = static_cast<std::size_t>(p.tile * tile_pitch(p.tile, size)) * size;
+    const std::size_t size = size_of(x.type), tile = static_cast<std::size_t>(p.tile * tile_pitch(p.tile, size)) * size;
     if (first < k) {
       p.leaves[k] = p.leaves[first];
     } else if (tile <= left) {

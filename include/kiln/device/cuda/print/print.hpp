@@ -61,6 +61,8 @@ class lines {
 };
 
 std::string hex(std::uint64_t value);
+/// `__launch_bounds__(...)` of a plan.
+std::string bounds_of(const plan& p);
 /// 64 bits that name a text (FNV-1a).
 std::uint64_t hash_of(std::string_view text, std::uint64_t start = 0xcbf29ce484222325u);
 

@@ -80,7 +80,7 @@ KILN_INLINE source print_columns(const task& job, const plan& p) {
   }
   if (faults) s.fault();
   lines body;
-  body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
+  body.open("extern \"C\" __global__ void ", bounds_of(p), " @name(", s.text(), ")");
   if (faults) body.add("uint32 fault = 0;");
   at.define_draws(body);
   body.add("__shared__ uint64 meeting[", 256 * p.step, "];");

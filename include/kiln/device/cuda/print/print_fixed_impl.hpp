@@ -19,6 +19,7 @@ KILN_INLINE source print_fixed(const fixed_kernel& what) {
   body.add("\n}  // namespace kiln::kernels");
   body.add("using kiln::kernels::", out.name, ";");
   out.text = body.text();
+  out.threads = what.threads;
   return out;
 }
 

@@ -13,6 +13,12 @@ KILN_INLINE std::string hex(std::uint64_t value) {
   return digits;
 }
 
+KILN_INLINE std::string bounds_of(const plan& p) {
+  if (p.least_blocks == 0) return message("__launch_bounds__(", p.threads, ")");
+  const std::string least = p.least_blocks == all_blocks ? std::string("full_blocks") : message(p.least_blocks);
+  return message("__launch_bounds__(", p.threads, ", ", least, ")");
+}
+
 KILN_INLINE std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
   for (const char c : text) start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return start;
@@ -62,6 +68,8 @@ KILN_INLINE void finish(source& out, const tape_view& t, const plan& p, std::str
     if (mark < body.size()) out.text += out.name;
     at = mark + 5;
   }
+  out.threads = p.threads;
+  out.shared_bytes = p.shared_bytes;
   out.text += "\n}  // namespace kiln::kernels\nusing kiln::kernels::" + out.name + ";\n";
 }
 

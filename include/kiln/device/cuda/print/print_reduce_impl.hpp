@@ -89,8 +89,8 @@ KILN_INLINE source print_reduce(const task& job, const plan& p) {
   std::vector<bool> follows(static_cast<std::size_t>(t.size));
   for (int i = 0; i < t.size; ++i) {
     const auto of_reductions = [&](std::int16_t k) { return k >= 0 && follows[static_cast<std::size_t>(k)]; };
-    follows[static_cast<std::size_t>(i)] = detail::reduces(t, i) || of_reductions(t[i].a) || of_reductions(t[i].b) ||
-                                           of_reductions(t[i].c);
+    follows[static_cast<std::size_t>(i)] =
+        detail::reduces(t, i) || of_reductions(t[i].a) || of_reductions(t[i].b) || of_reductions(t[i].c);
     if (detail::reduces(t, i)) {
       folds.push_back(i);
       inside.add("v", i, " = fold", i, "(v", i, ", ", values.at(t[i].a), ");");

@@ -49,6 +49,7 @@ class row_printer {
       body.add("const int lane = threadIdx.x;");
       body.add("const ", index, " first = blockIdx.x, all = gridDim.x;");
       if (folds_ > 0) body.add("__shared__ uint64 meeting[", 32 * folds_, "];");
+      declare_shared(body);
     }
     body.insert(rows);
     if (faults_) body.add("if (fault) *fault_flag = fault;");
@@ -98,7 +99,8 @@ class row_printer {
     for (int pass = 0; pass < passes_ && held(); ++pass) {
       const std::vector<bool> now = needed_in(pass);
       for (int i = 0; i < t_.size; ++i) {
-        if (!now[at(i)] || kept_since_[at(i)] >= 0 || is_address(t_[i]) || !(dear(i) || t_[i].code == opcode::leaf))
+        if (!now[at(i)] || kept_since_[at(i)] >= 0 || is_address(t_[i]) ||
+            !((dear(i) && !p_.recompute) || t_[i].code == opcode::leaf))
           continue;
         for (int later = pass + 1; later < passes_; ++later)
           if (needed_in(later)[at(i)]) kept_since_[at(i)] = static_cast<std::int16_t>(pass);
@@ -115,7 +117,9 @@ class row_printer {
       if (reduces(i))
         out.add("const auto fold", i, " = [](", value_name(t_[i].type), " a, ", value_name(t_[i].type), " b) { return ",
                 value_name(t_[i].type), "(", spelling_of(t_[i].code).combine(t_[i].type, "a", "b"), "); };");
+    if (any_ahead()) copy_row(out, "first", index);
     out.open("for (", index, " row = first; row < rows; row += all)");
+    if (any_ahead()) out.add("wait_for_copies();");
     at_.coordinates(out, index);
     for (int r = 0; r < t_.result_count; ++r)
       if (at_.wanted(r) && at_.sum(r) == summed::along_row) out.add(computed(r), " y", r, "_sum = 0;");
@@ -138,9 +142,47 @@ class row_printer {
   bool several_rows_a_warp() const { return p_.shape == kernel_shape::warp_per_row && p_.lanes < 32; }
   std::string_view computed(int r) const { return value_name(p_.stores[at(r)]); }
   std::string_view lead() const { return "lane == 0"; }
+  // ---- rows in shared memory: each thread reads what it has put there itself ----------------------------------------
+  row_place place_of(int slot) const { return at_.leaf(slot).kept; }
+  bool any_ahead() const {
+    bool any = false;
+    at_.each_leaf([&](int slot, dtype) { any |= place_of(slot) == row_place::ahead; });
+    return any;
+  }
+  void declare_shared(lines& out) const {
+    if (p_.shared_bytes == 0) return;
+    out.add("extern __shared__ __align__(16) uint64 row_memory[];");
+    std::size_t words = 0;
+    at_.each_leaf([&](int slot, dtype type) {
+      if (place_of(slot) == row_place::registers) return;
+      out.add("auto* const x", slot, "_kept = reinterpret_cast<vec<", storage_name(type), ", ", p_.step,
+              ">*>(row_memory + ", words, ");");
+      words += at(p_.held * p_.threads * p_.step) * size_of(type) / 8;
+    });
+  }
+  std::string kept_at(int slot) const { return message("x", slot, "_kept[h * ", p_.threads, " + lane]"); }
+  // Copies a row to where the next round of the loop takes it from.
+  void copy_row(lines& out, std::string_view row, std::string_view index) const {
+    out.open("if (const ", index, " next = ", row, "; next < rows)");
+    out.add("const ", index, " row = next;");
+    at_.coordinates(out, index);
+    out.add("#pragma unroll");
+    out.open("for (int h = 0; h < ", p_.held, "; ++h)");
+    out.add("const ", index, " i = (h * ", group(), " + lane) * ", p_.step, ";");
+    if (whole_steps() < p_.held)
+      out.add("if (", whole_steps() > 0 ? message("h >= ", whole_steps(), " && ") : "", "i >= size", p_.rank - 1,
+              ") continue;");
+    at_.each_leaf([&](int slot, dtype) {
+      if (place_of(slot) == row_place::ahead)
+        out.add("copy_ahead(&", kept_at(slot), ", ", at_.begin(walk::leaf_name(slot), at_.leaf(slot)), " + i);");
+    });
+    out.close();
+    out.close();
+  }
+
   void declare_kept(lines& out) {
     for (int i = 0; i < t_.size; ++i) {
-      if (!kept(i)) continue;
+      if (!kept(i) || (t_[i].code == opcode::leaf && place_of(t_[i].slot) == row_place::shared)) continue;
       if (t_[i].code == opcode::leaf)
         out.add("vec<", storage_name(t_[i].type), ", ", p_.step, "> x", t_[i].slot, "_at[", p_.held, "];");
       else
@@ -200,6 +242,7 @@ class row_printer {
       for (int r = 0; r < t_.result_count; ++r)
         if (stored_here(r)) at_.store_step(out, r);
     out.close();
+    if (pass == 0 && any_ahead()) copy_row(out, "row + all", index);
     std::vector<fold> folds;
     for (const int i : reductions)
       folds.push_back(
@@ -215,17 +258,27 @@ class row_printer {
       if (!needed[at(i)] || t_[i].code != opcode::leaf || seen[at(t_[i].slot)]) continue;
       seen[at(t_[i].slot)] = true;
       if (is_address(t_[i])) continue;
-      if (!kept(i))
-        out.add("const auto x", t_[i].slot, "_at = ", at_.load_step(t_[i].slot), ";");
-      else if (kept_since_[at(i)] == pass)
-        out.add("x", t_[i].slot, "_at[h] = ", at_.load_step(t_[i].slot), ";");
+      const int slot = t_[i].slot;
+      const bool ahead = place_of(slot) == row_place::ahead, first = kept_since_[at(i)] == pass;
+      const std::string value = ahead && pass == 0 ? kept_at(slot) : at_.load_step(slot);
+      if (!kept(i)) {
+        out.add("const auto x", slot, "_at = ", value, ";");
+      } else if (place_of(slot) != row_place::shared) {
+        if (first) out.add("x", slot, "_at[h] = ", value, ";");
+      } else if (first) {
+        out.add("const auto x", slot, "_at = ", value, ";");
+        out.add(kept_at(slot), " = x", slot, "_at;");
+      } else {
+        out.add("const auto x", slot, "_at = ", kept_at(slot), ";");
+      }
     }
   }
   void define_element(lines& out, statements& values, int i, int pass) {
     if (is_address(t_[i])) {
       values.define(out, i, at_.element(i));
     } else if (t_[i].code == opcode::leaf) {
-      values.define(out, i, message("value_of(x", t_[i].slot, kept(i) ? "_at[h][k])" : "_at[k])"));
+      const bool by_step = kept(i) && place_of(t_[i].slot) != row_place::shared;
+      values.define(out, i, message("value_of(x", t_[i].slot, by_step ? "_at[h][k])" : "_at[k])"));
     } else if (kept(i) && kept_since_[at(i)] < pass) {
       values.define(out, i, message("v", i, "_at[h][k]"));
     } else {

@@ -20,8 +20,8 @@ struct tile_threads {
         passes(p.tile / lines) {}
 };
 
-/// The turned leaves of a tile, from memory to shared memory. All loads of one that lies within the domain as a whole are
-/// under way together.
+/// The turned leaves of a tile, from memory to shared memory. All loads of one that lies within the domain as a whole
+/// are under way together.
 KILN_INLINE void turn_tiles(lines& out, const walk& at, const plan& p, const tile_threads& threads,
                             std::string_view index) {
   const int slow = p.rank - 2, fast = p.rank - 1;
@@ -120,7 +120,7 @@ KILN_INLINE source print_transpose(const task& job, const plan& p) {
   if (values.faults()) s.fault();
   const std::string_view index = s.index();
   lines body;
-  body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
+  body.open("extern \"C\" __global__ void ", bounds_of(p), " @name(", s.text(), ")");
   if (values.faults()) body.add("uint32 fault = 0;");
   at.each_leaf([&](int slot, dtype type) {
     if (at.is_turned(slot))

@@ -85,8 +85,9 @@ argument argument_for(const parameter& x, std::uint64_t value, const task& part,
 
 device_shape shape_of(Cuda device);
 
-// Which launches do a task, and where their kernels come from.
-enum class kernel_choice : std::uint8_t { compiled, bundled, general };
+// Which launches do a task, and where their kernels come from; `bundled_unshared` are those that take no dynamic shared
+// memory.
+enum class kernel_choice : std::uint8_t { compiled, bundled, bundled_unshared, general };
 
 // What does a task, or null if a kernel of it is in no bundle and must not or cannot be compiled.
 std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device, kernel_choice choice);

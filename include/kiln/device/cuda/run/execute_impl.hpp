@@ -105,20 +105,24 @@ KILN_INLINE argument argument_for(const parameter& x, std::uint64_t value, const
 
 KILN_INLINE device_shape shape_of(Cuda device) {
   const device_properties& p = properties(device);
-  return {.processors = p.multiprocessors, .blocks_on_each = std::max(1, p.threads_per_multiprocessor / 256)};
+  return {.processors = p.multiprocessors,
+          .blocks_on_each = std::max(1, p.threads_per_multiprocessor / 256),
+          .shared_bytes = static_cast<std::size_t>(p.shared_bytes_per_block)};
 }
 
 KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device, kernel_choice choice) {
   auto made = std::make_shared<ready_task>();
   const scratch_memory scratch = planned_scratch(made->scratch_bytes);
   const bool general = choice == kernel_choice::general;
-  const device_shape shape = shape_of(device);
+  device_shape shape = shape_of(device);
+  if (choice == kernel_choice::bundled_unshared) shape.shared_bytes = 0;
   for (const launch& each : general ? schedule_general(job, shape, scratch) : schedule(job, shape, scratch)) {
     ready_launch next;
     next.kernel = choice == kernel_choice::compiled ? kernel_of(each, device) : find_kernel(each, device);
     if (!next.kernel) return nullptr;
-    next.size.grid_x = static_cast<unsigned>(each.blocks);
+    next.size.grid_x = static_cast<unsigned>(fitting_blocks(each, next.kernel->resident));
     next.size.block_x = static_cast<unsigned>(each.how.threads);
+    next.size.shared_bytes = next.kernel->shared_bytes;
     const std::vector<parameter>& parameters = next.kernel->parameters;
     // Addresses of pinned memory are the same for host and device.
     bool faults = false;
@@ -140,7 +144,7 @@ KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda de
 
 KILN_INLINE std::shared_ptr<const ready_task> make_ready(const task& job, Cuda device) {
   if (may_compile()) return try_ready(job, device, kernel_choice::compiled);
-  for (const kernel_choice choice : {kernel_choice::bundled, kernel_choice::general})
+  for (const kernel_choice choice : {kernel_choice::bundled, kernel_choice::bundled_unshared, kernel_choice::general})
     if (auto made = try_ready(job, device, choice)) return made;
   if (process_bundles().empty() && !bundle_required()) nvrtc();  // says what to install
   std::size_t scratch = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Words in which the blocks of a kernel count how many of them have ended, so that the last one folds what all have left
-// (kernels/reduce.cuh). Each is 0 between kernels. Kernels that may run at once have words of their own: each stream has
-// one, and each kernel that a graph records, since graphs run beside whatever stream.
+// Words in which the blocks of a kernel count how many of them have ended, so that the last one folds what all have
+// left (kernels/reduce.cuh). Each is 0 between kernels. Kernels that may run at once have words of their own: each
+// stream has one, and each kernel that a graph records, since graphs run beside whatever stream.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct free_words {
   std::vector<ref<storage>> memory;
 };
 
-/// A word that nobody else has. Throws device_error while a graph is captured if all are taken, which takes thousands of
-/// kernels since the last one outside.
+/// A word that nobody else has. Throws device_error while a graph is captured if all are taken, which takes thousands
+/// of kernels since the last one outside.
 std::uint32_t* new_word(const stream& where);
 
 }  // namespace detail

@@ -3,6 +3,8 @@
 // expression in a layout comes here; the next ones find their launches ready (execute.hpp).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,10 +26,12 @@ namespace kiln::cuda {
 /// The compiled kernels of this process, on whatever device they will be loaded.
 compile_cache& process_cache();
 
-/// A kernel on a device, and what its parameters are.
+/// A kernel on a device, what its parameters are, and how it runs there.
 struct loaded_kernel {
   device_function function;
   std::vector<parameter> parameters;
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory of a block
+  std::int64_t resident = 1;     ///< blocks that the whole device runs at once, as its driver says for this kernel
 };
 
 namespace detail {
@@ -59,8 +63,13 @@ class kernel_table {
       lock.lock();
       module = modules_.try_emplace(place, std::move(loaded)).first;
     }
-    auto made =
-        std::make_shared<const loaded_kernel>(loaded_kernel{module->second.function(printed.name), printed.parameters});
+    const device_function function = module->second.function(printed.name);
+    // More than that has to be allowed, kernel by kernel.
+    if (printed.shared_bytes > most_shared_bytes) function.allow_shared_bytes(printed.shared_bytes);
+    const std::int64_t blocks = function.blocks_per_multiprocessor(printed.threads, printed.shared_bytes);
+    auto made = std::make_shared<const loaded_kernel>(
+        loaded_kernel{function, printed.parameters, printed.shared_bytes,
+                      std::max<std::int64_t>(1, blocks) * properties(device).multiprocessors});
     return kernels_.try_emplace({key, device.index}, std::move(made)).first->second;
   }
 

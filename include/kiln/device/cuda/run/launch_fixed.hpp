@@ -23,8 +23,7 @@ void launch_fixed(const std::string& key, Print print, std::int64_t items, int t
   if (!kernel) kernel = load_kernel(key, print(), device);
   std::array<void*, N> places;
   for (std::size_t i = 0; i < N; ++i) places[i] = const_cast<void*>(arguments[i]);
-  const std::int64_t most = std::int64_t{8} * properties(device).multiprocessors;
-  const std::int64_t blocks = std::clamp<std::int64_t>((items + threads - 1) / threads, 1, most);
+  const std::int64_t blocks = std::clamp<std::int64_t>((items + threads - 1) / threads, 1, kernel->resident);
   kernel->function.launch({.grid_x = static_cast<unsigned>(blocks), .block_x = static_cast<unsigned>(threads)}, where,
                           places.data());
 }
