@@ -51,7 +51,7 @@ TEST_CASE("cuda indexing: reads and writes go where the index says") {
 
 TEST_CASE("cuda indexing: many terms are added in their order, the same bits every time") {
   emulate::stand_in();
-  constexpr std::int64_t n = 3000, places = 5;  // more keys than one block sorts
+  constexpr std::int64_t n = 3000, places = 5;  // more keys than a tile of the sort has
   Tensor<float> terms = empty<float>({n, 2});
   Tensor<std::int64_t> where_to = empty<std::int64_t>({n});
   for (std::int64_t i = 0; i < n; ++i) {
@@ -63,6 +63,26 @@ TEST_CASE("cuda indexing: many terms are added in their order, the same bits eve
   for (std::int64_t i = 0; i < n; ++i)
     for (int c = 0; c < 2; ++c) want[static_cast<std::size_t>(2 * where_to.data()[i] + c)] += terms.data()[2 * i + c];
   const auto sums = index_add(full<float, Cuda>({places, 2}, 0.5f), 0, where_to.to<Cuda>(), terms.to<Cuda>());
+  const Tensor<float> got = sums.to(Cpu{});
+  CHECK(std::vector<float>(got.span().begin(), got.span().end()) == want);
+}
+
+TEST_CASE("cuda indexing: places of any size are sorted, by as many bits as they have") {
+  emulate::stand_in();
+  // 5000 of 70000 rows of three elements: 18 bits, three times eight; the last keys end within a tile and a warp.
+  constexpr std::int64_t n = 5000, rows = 70000;
+  Tensor<float> terms = empty<float>({n, 3});
+  Tensor<std::int64_t> where_to = empty<std::int64_t>({n});
+  std::vector<float> want(3 * rows, 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t row = i % 7 == 0 ? rows - 1 : i * 7919 % rows;
+    where_to.data()[i] = row;
+    for (std::int64_t c = 0; c < 3; ++c) {
+      terms.data()[3 * i + c] = static_cast<float>(std::sin(static_cast<double>(3 * i + c)));
+      want[static_cast<std::size_t>(3 * row + c)] += terms.data()[3 * i + c];
+    }
+  }
+  const auto sums = index_add(zeros<float, Cuda>({rows, 3}), 0, where_to.to<Cuda>(), terms.to<Cuda>());
   const Tensor<float> got = sums.to(Cpu{});
   CHECK(std::vector<float>(got.span().begin(), got.span().end()) == want);
 }

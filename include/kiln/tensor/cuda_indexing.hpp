@@ -18,9 +18,10 @@ inline const cuda::registration<cuda::registered_kernels> registered_index_kerne
   std::vector<cuda::source> all;
   for (const index_kernel which :
        {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add, index_kernel::make_keys,
-        index_kernel::sort_step, index_kernel::sort_tiles, index_kernel::sum_in_order})
+        index_kernel::radix_count, index_kernel::radix_scan, index_kernel::radix_place, index_kernel::sum_in_order})
     for (const bool wide : {false, true})
-      if (which != index_kernel::scatter_add || sizeof(T) > 1) all.push_back(print_index(which, dtype_of<T>, wide));
+      if (which != index_kernel::scatter_add || sizeof(T) > 1)
+        for (const bool wide_walk : {false, true}) all.push_back(print_index(which, dtype_of<T>, wide, wide_walk));
   return all;
 }}};
 

@@ -9,19 +9,31 @@
 namespace kiln::cuda {
 
 /// What kernels/index.cuh holds.
-enum class index_kernel : std::uint8_t { gather, scatter, scatter_add, make_keys, sort_step, sort_tiles, sum_in_order };
+enum class index_kernel : std::uint8_t {
+  gather,
+  scatter,
+  scatter_add,
+  make_keys,
+  radix_count,
+  radix_scan,
+  radix_place,
+  sum_in_order
+};
 
-/// Threads of a block of sort_tiles, which sorts twice as many keys in shared memory.
-inline constexpr int sort_threads = 512;
+/// Keys that a block of the radix sort takes at once.
+inline constexpr std::int64_t radix_tile = 2048;
 
-/// The kernel for elements of this type (where it has any) and an index of int64 or int32 (likewise). Parameters:
+/// The kernel for elements of this type (where it has any), an index of int64 or int32, and a walk that counts in 64
+/// bits (index_walk) or 32 (index_walk32). Parameters:
 ///   gather:                T* values, const T* table, const I* index, index_walk, uint32* fault
 ///   scatter, scatter_add:  T* table, const T* values, const I* index, index_walk, uint32* fault
-///   make_keys:             uint64* keys, int64 room, const I* index, index_walk, uint32* fault
-///   sort_step:             uint64* keys, int64 room, int64 run, int64 way
-///   sort_tiles:            uint64* keys, int64 room, int64 first_run, int64 last_run
+///   make_keys:             uint64* keys, const I* index, index_walk, uint32* fault
+///   radix_count:           const uint64* keys, int64 n, int32 shift, uint32* counts, int64 tiles
+///   radix_scan:            uint32* counts, uint32* totals, int64 tiles
+///   radix_place:           const uint64* keys, uint64* sorted, int64 n, int32 shift, const uint32* counts,
+///                          const uint32* totals, int64 tiles
 ///   sum_in_order:          T* table, const T* values, const uint64* keys, index_walk keys, index_walk rest
-source print_index(index_kernel which, dtype type, bool wide);
+source print_index(index_kernel which, dtype type, bool wide, bool wide_walk);
 
 }  // namespace kiln::cuda
 

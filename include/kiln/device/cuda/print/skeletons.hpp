@@ -531,7 +531,8 @@ __device__ inline float polygamma(float n, float x) {
     {"kernels/index.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
 // gather, scatter and scatter_add. A walk over positions finds for each the element that is read straight and the one
 // that an index names. Sums are made either with atomics, in whatever order, or after sorting the positions by the
-// place that they go to, in the order of the positions: the same bits every time.
+// place that they go to, in the order of the positions: the same bits every time. 32 bits count where they can: then
+// sizes divide by a multiplication.
 #pragma once
 
 #include <kernels/map.cuh>
@@ -539,19 +540,26 @@ __device__ inline float polygamma(float n, float x) {
 namespace kiln::kernels {
 
 /// As many axes as a tensor may have.
-struct index_walk {
-  int64 sizes[8], table[8], values[8], index[8];
-  int64 elements, axis_stride, axis_size;
+template <class Index, class Divisor>
+struct index_walk_by {
+  Index sizes[8], table[8], values[8], index[8];
+  Divisor by[8], by_beside;  // by each size; by the elements of the walk beside this one, where there is one
+  Index elements, axis_stride, axis_size;
   int32 rank;
+  using index_type = Index;
 };
+using index_walk = index_walk_by<int64, divisor64>;
+using index_walk32 = index_walk_by<int32, divisor32>;
 
+template <class Index>
 struct index_place {
-  int64 table, values, index;
+  Index table, values, index;
 };
-__device__ inline index_place place_of(const index_walk& w, int64 position) {
-  index_place at = {0, 0, 0};
+template <class Index, class Divisor>
+__device__ inline index_place<Index> place_of(const index_walk_by<Index, Divisor>& w, Index position) {
+  index_place<Index> at = {0, 0, 0};
   for (int d = w.rank - 1; d >= 0; --d) {
-    const int64 rest = position / w.sizes[d], here = position - rest * w.sizes[d];
+    const Index rest = d > 0 ? divided(position, w.by[d]) : 0, here = position - rest * w.sizes[d];
     at.table += here * w.table[d];
     at.values += here * w.values[d];
     at.index += here * w.index[d];
@@ -561,27 +569,28 @@ __device__ inline index_place place_of(const index_walk& w, int64 position) {
 }
 
 /// How far the index goes along its axis, or -1 if it names no place: the host is told.
-template <class I>
-__device__ inline int64 way_of(I index, const index_walk& w, uint32* fault) {
-  const int64 i = int64(index);
-  if (i >= 0 && i < w.axis_size) return i * w.axis_stride;
+template <class I, class Walk>
+__device__ inline typename Walk::index_type way_of(I index, const Walk& w, uint32* fault) {
+  if (index >= 0 && index < w.axis_size) return typename Walk::index_type(index) * w.axis_stride;
   *fault = 2;
   return -1;
 }
 
-template <class T, class I>
-__device__ inline void gather(T* values, const T* table, const I* index, const index_walk& w, uint32* fault) {
-  for (int64 i = first_thread<int64>(); i < w.elements; i += all_threads<int64>()) {
-    const index_place at = place_of(w, i);
-    const int64 way = way_of(index[at.index], w, fault);
+template <class T, class I, class Walk>
+__device__ inline void gather(T* values, const T* table, const I* index, const Walk& w, uint32* fault) {
+  using number = typename Walk::index_type;
+  for (number i = first_thread<number>(); i < w.elements; i += all_threads<number>()) {
+    const auto at = place_of(w, i);
+    const number way = way_of(index[at.index], w, fault);
     values[at.values] = way < 0 ? T{} : table[at.table + way];
   }
 }
-template <class T, class I>
-__device__ inline void scatter(T* table, const T* values, const I* index, const index_walk& w, uint32* fault) {
-  for (int64 i = first_thread<int64>(); i < w.elements; i += all_threads<int64>()) {
-    const index_place at = place_of(w, i);
-    const int64 way = way_of(index[at.index], w, fault);
+template <class T, class I, class Walk>
+__device__ inline void scatter(T* table, const T* values, const I* index, const Walk& w, uint32* fault) {
+  using number = typename Walk::index_type;
+  for (number i = first_thread<number>(); i < w.elements; i += all_threads<number>()) {
+    const auto at = place_of(w, i);
+    const number way = way_of(index[at.index], w, fault);
     if (way >= 0) table[at.table + way] = values[at.values];
   }
 }
@@ -604,11 +613,12 @@ __device__ inline void atomic_add(T* place, T value) {
     atomicAdd(place, value);
   }
 }
-template <class T, class I>
-__device__ inline void scatter_add(T* table, const T* values, const I* index, const index_walk& w, uint32* fault) {
-  for (int64 i = first_thread<int64>(); i < w.elements; i += all_threads<int64>()) {
-    const index_place at = place_of(w, i);
-    const int64 way = way_of(index[at.index], w, fault);
+template <class T, class I, class Walk>
+__device__ inline void scatter_add(T* table, const T* values, const I* index, const Walk& w, uint32* fault) {
+  using number = typename Walk::index_type;
+  for (number i = first_thread<number>(); i < w.elements; i += all_threads<number>()) {
+    const auto at = place_of(w, i);
+    const number way = way_of(index[at.index], w, fault);
     if (way >= 0) atomic_add(table + at.table + way, values[at.values]);
   }
 }
@@ -616,72 +626,137 @@ __device__ inline void scatter_add(T* table, const T* values, const I* index, co
 // ---- sums in order
 
 /// The key of each position that has an index of its own: the place it goes to above, its number below. Sorted, the
-/// positions of one place stand side by side and in order. What names no place, or is there to fill up, comes last.
-inline constexpr uint64 no_place = 0xffffffffffffffffull;
+/// positions of one place stand side by side and in order. What names no place comes last.
+inline constexpr uint64 no_place = 0xffffffffull;
 
-template <class I>
-__device__ inline void make_keys(uint64* keys, int64 room, const I* index, const index_walk& w, uint32* fault) {
-  for (int64 i = first_thread<int64>(); i < room; i += all_threads<int64>()) {
-    uint64 key = no_place;
-    if (i < w.elements) {
-      const index_place at = place_of(w, i);
-      const int64 way = way_of(index[at.index], w, fault);
-      if (way >= 0) key = uint64(at.table + way) << 32 | uint64(i);
-    }
-    keys[i] = key;
+template <class I, class Walk>
+__device__ inline void make_keys(uint64* keys, const I* index, const Walk& w, uint32* fault) {
+  using number = typename Walk::index_type;
+  for (number i = first_thread<number>(); i < w.elements; i += all_threads<number>()) {
+    const auto at = place_of(w, i);
+    const number way = way_of(index[at.index], w, fault);
+    keys[i] = (way < 0 ? no_place : uint64(at.table + way)) << 32 | uint64(i);
   }
 }
 
-__device__ inline void order(uint64& low, uint64& high, bool rising) {
-  if ((low > high) != rising) return;
-  const uint64 kept = low;
-  low = high;
-  high = kept;
+// Sorting by eight bits at a time, the lowest first, where keys with the same bits keep their order (a radix sort). A
+// block takes tiles of 2048 keys, of which each of its eight warps has 256 in order.
+inline constexpr int radix_digits = 256, radix_warps = 8, radix_rounds = 8, radix_tile = 2048;
+
+__device__ inline int digit_of(uint64 key, int shift) {
+  return int(key >> shift & 255u);
 }
-/// One step of bitonic sorting (Batcher 1968): pairs `way` apart, rising in every other run of `run`.
-__device__ inline void sort_step(uint64* keys, int64 room, int64 run, int64 way) {
-  for (int64 t = first_thread<int64>(); t < room / 2; t += all_threads<int64>()) {
-    const int64 i = t / way * 2 * way + t % way;
-    order(keys[i], keys[i + way], (i & run) == 0);
-  }
-}
-/// The same steps from runs of `first_run` to runs of `last_run`, those within `2 * blockDim.x` keys, in shared memory.
-template <int Threads>
-__device__ inline void sort_tiles(uint64* keys, int64 room, int64 first_run, int64 last_run) {
-  __shared__ uint64 tile[2 * Threads];
+/// How often each digit stands in each tile: counts[digit * tiles + tile]. `seen` is shared: a word for each digit.
+__device__ inline void radix_count(const uint64* keys, int64 n, int shift, uint32* counts, int64 tiles, uint32* seen) {
   const int thread = int(threadIdx.x);
-  for (int64 start = int64(blockIdx.x) * 2 * Threads; start < room; start += int64(gridDim.x) * 2 * Threads) {
-    tile[thread] = keys[start + thread];
-    tile[thread + Threads] = keys[start + thread + Threads];
-    for (int64 run = first_run; run <= last_run; run *= 2) {
-      for (int64 way = run / 2 < Threads ? run / 2 : Threads; way > 0; way /= 2) {
+  for (int64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    seen[thread] = 0;
+    __syncthreads();
+    const int64 start = tile * radix_tile;
+    for (int k = thread; k < radix_tile && start + k < n; k += radix_digits)
+      atomicAdd(seen + digit_of(keys[start + k], shift), 1u);
+    __syncthreads();
+    counts[thread * tiles + tile] = seen[thread];
+    __syncthreads();
+  }
+}
+/// The sum of the values of a block's threads before this one; `total` is that of all. `shared`: a word for each.
+__device__ inline uint32 sum_before(uint32 x, uint32* shared, uint32& total) {
+  const int thread = int(threadIdx.x);
+  shared[thread] = x;
+  __syncthreads();
+  for (int way = 1; way < radix_digits; way *= 2) {
+    const uint32 other = thread >= way ? shared[thread - way] : 0;
+    __syncthreads();
+    shared[thread] += other;
+    __syncthreads();
+  }
+  total = shared[radix_digits - 1];
+  const uint32 mine = shared[thread] - x;
+  __syncthreads();
+  return mine;
+}
+/// Each digit's counts become what stands in the tiles before; `totals` gets the sum of all.
+__device__ inline void radix_scan(uint32* counts, uint32* totals, int64 tiles, uint32* shared) {
+  for (int64 digit = blockIdx.x; digit < radix_digits; digit += gridDim.x) {
+    uint32 running = 0;
+    for (int64 start = 0; start < tiles; start += radix_digits) {
+      const int64 tile = start + threadIdx.x;
+      uint32 total;
+      const uint32 before = sum_before(tile < tiles ? counts[digit * tiles + tile] : 0, shared, total);
+      if (tile < tiles) counts[digit * tiles + tile] = running + before;
+      running += total;
+    }
+    if (threadIdx.x == 0) totals[digit] = running;
+  }
+}
+/// The lanes of a warp whose digit is this lane's too; none for a lane without a key.
+__device__ inline uint32 lanes_alike(int digit, bool there) {
+  uint32 alike = __ballot_sync(0xffffffffu, there);
+  if (!there) alike = 0;
+#pragma unroll
+  for (int bit = 0; bit < 8; ++bit) {
+    const bool mine = digit >> bit & 1;
+    const uint32 votes = __ballot_sync(0xffffffffu, mine);
+    alike &= mine ? votes : ~votes;
+  }
+  return alike;
+}
+/// Keys go to where their digit's begin, after those of earlier tiles, warps, rounds and lanes. `shared` holds a word
+/// for each digit, and for each digit of each warp.
+__device__ inline void radix_place(const uint64* keys, uint64* sorted, int64 n, int shift, const uint32* counts,
+                                   const uint32* totals, int64 tiles, uint32* shared) {
+  const int thread = int(threadIdx.x), lane = thread % 32, warp = thread / 32;
+  uint32* const next = shared + radix_digits + warp * radix_digits;  // of this warp: where each digit's next key goes
+  uint32 all;
+  const uint32 start = sum_before(totals[thread], shared, all);
+  for (int64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (int w = 0; w < radix_warps; ++w) shared[radix_digits + w * radix_digits + thread] = 0;
+    __syncthreads();
+    const int64 from = tile * radix_tile + warp * (32 * radix_rounds) + lane;
+    for (int pass = 0; pass < 2; ++pass) {  // the first counts the warp's keys, the second moves them
+      for (int round = 0; round < radix_rounds; ++round) {
+        const int64 i = from + round * 32;
+        const bool there = i < n;
+        const uint64 key = there ? keys[i] : 0;
+        const int digit = digit_of(key, shift);
+        const uint32 alike = lanes_alike(digit, there), before = alike & ((1u << lane) - 1);
+        const uint32 place = there ? next[digit] : 0;
+        if (there && pass == 1) sorted[place + uint32(__popc(before))] = key;
+        __syncwarp();
+        if (there && before == 0) next[digit] = place + uint32(__popc(alike));
+        __syncwarp();
+      }
+      __syncthreads();
+      if (pass == 0) {
+        uint32 running = start + counts[thread * tiles + tile];
+        for (int w = 0; w < radix_warps; ++w) {
+          uint32& place = shared[radix_digits + w * radix_digits + thread];
+          const uint32 count = place;
+          place = running;
+          running += count;
+        }
         __syncthreads();
-        const int64 i = thread / way * 2 * way + thread % way;
-        order(tile[i], tile[i + way], ((start + i) & run) == 0);
       }
     }
-    __syncthreads();
-    keys[start + thread] = tile[thread];
-    keys[start + thread + Threads] = tile[thread + Threads];
-    __syncthreads();
   }
 }
 
 /// Each place that sorted keys name gets its sum, for every position of `rest`, the axes along which the index stands
 /// still.
-template <class T>
-__device__ inline void sum_in_order(T* table, const T* values, const uint64* keys, const index_walk& w,
-                                    const index_walk& rest) {
-  const int64 all = w.elements * rest.elements;
-  for (int64 t = first_thread<int64>(); t < all; t += all_threads<int64>()) {
-    int64 i = t / rest.elements;
+template <class T, class Walk>
+__device__ inline void sum_in_order(T* table, const T* values, const uint64* keys, const Walk& w, const Walk& rest) {
+  using number = typename Walk::index_type;
+  const number all = w.elements * rest.elements;
+  for (number t = first_thread<number>(); t < all; t += all_threads<number>()) {
+    number i = divided(t, w.by_beside);
     const uint64 place = keys[i] >> 32;
-    if (keys[i] == no_place || (i > 0 && keys[i - 1] >> 32 == place)) continue;
-    const index_place beside = place_of(rest, t % rest.elements);
+    if (place == no_place || (i > 0 && keys[i - 1] >> 32 == place)) continue;
+    const auto beside = place_of(rest, number(t - i * rest.elements));
     T& to = table[int64(place) + beside.table];
     auto sum = value_of(to);
-    for (; i < w.elements && keys[i] != no_place && keys[i] >> 32 == place; ++i) {
-      const int64 position = int64(keys[i] & 0xffffffffull);
+    for (; i < w.elements && keys[i] >> 32 == place; ++i) {
+      const auto position = number(keys[i] & 0xffffffffull);
       sum = decltype(sum)(sum + value_of(values[place_of(w, position).values + beside.values]));
     }
     to = stored_as<T>(sum);
