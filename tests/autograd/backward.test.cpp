@@ -294,3 +294,17 @@ TEST_CASE("backward: a gradient that goes to two operands is there for both") {
     CHECK(y.grad()(i) == doctest::Approx(u * t + u * v * s));
   }
 }
+
+TEST_CASE("backward: an expression lets go of the gradient that it has read") {
+  Tensor<double> x{1, -2, 3};
+  x.requires_grad();
+  const Tensor<double> y = relu(x * 2.0);
+  const no_grad quiet;
+  ref<tensor_state> arrived = Tensor<double>{1, 1, 5}.state();
+  const ref<gradient_record> record = y.state()->history;
+  record->producer->backward_last(arrived, record);
+  CHECK_FALSE(arrived);
+  CHECK(x.grad()(0) == 2);
+  CHECK(x.grad()(1) == 0);
+  CHECK(x.grad()(2) == 10);
+}

@@ -100,7 +100,7 @@ class backward_pass {
     while (!queue_.empty()) {
       const ref<gradient_record> record = pop();
       const ref<graph_node> node = record->producer;
-      const ref<tensor_state> gradient = arrived(*record);
+      ref<tensor_state> gradient = arrived(*record);
       if (node->freed)
         throw graph_error(
             "backward: this graph was freed by an earlier backward pass: pass {.retain_graph = true} to the first one "
@@ -111,7 +111,7 @@ class backward_pass {
         any = run_all(*node, record, gradient);
       } else if (any) {
         for (int i = 0; i < node->input_count; ++i) add(input(*node, i));
-        node->backward_all(&gradient, &record);
+        node->backward_last(gradient, record);
       }
       watched([&](pass_watch& w) { w.done(*node); });
       if (any && !retain) node->release();

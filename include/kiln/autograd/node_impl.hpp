@@ -27,6 +27,19 @@ class expression_node final : public op_node {
   }
 
   void backward(const ref<tensor_state>& gradient) override {
+    ref<tensor_state> kept = gradient;
+    run_backward(kept);
+  }
+  void backward_last(ref<tensor_state>& gradient, const ref<gradient_record>& output) override {
+    if (grad_enabled())
+      backward_recorded(gradient, output);
+    else
+      run_backward(gradient);
+  }
+
+ private:
+  // Lets go of the gradient when it has been read.
+  void run_backward(ref<tensor_state>& gradient) {
     few<common::operand_view, common::max_slots> in(slots_ + 2);
     few<common::result_view, common::max_slots> out(slots_);
     few<ref<tensor_state>, common::max_slots> product_gradients(product_count_);
@@ -116,6 +129,7 @@ class expression_node final : public op_node {
                        .scalars = numbers_};
       gradients_.program->run(job, near);
     }
+    gradient = nullptr;  // products read theirs: what arrived need not be there beside them and what they copy
     for (int p = 0; p < product_count_; ++p) {
       const saved_product& product = products_[p];
       const ref<tensor_state>& g = product_gradients[p];
@@ -125,6 +139,8 @@ class expression_node final : public op_node {
       gradients_.products[p](product, *g, wants(left) ? inputs[left] : none, wants(right) ? inputs[right] : none);
     }
   }
+
+ public:
   tape_view value_tape() const override { return values_of_->program().tape; }
   void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output) override {
     check_saved(*gradient->memory);

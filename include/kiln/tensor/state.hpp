@@ -99,6 +99,11 @@ struct graph_node {
   KILN_INLINE virtual void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output);
   /// The one or the other. A node with several outputs gets the gradients of all; null where none arrived.
   KILN_INLINE virtual void backward_all(const ref<tensor_state>* gradients, const ref<gradient_record>* outputs);
+  /// The same for a node with one output and a pass that has no further use for its gradient: a node may let go of it
+  /// as soon as it has read it.
+  virtual void backward_last(ref<tensor_state>& gradient, const ref<gradient_record>& output) {
+    backward_all(&gradient, &output);
+  }
   /// Lets go of everything `backward` needs.
   virtual void release() = 0;
 };
