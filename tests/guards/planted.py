@@ -98,6 +98,12 @@ class layers(planted):
         apart = [together[0], together[2], together[1], together[3]]
         self.assertEqual(list(cuda_lint.waits_between_loads(apart)), [(together[0], together[2], together[1])])
 
+    def test_layers_cycle_by_a_second_part(self):
+        self.header("kiln/core/c_impl.hpp", "#include <kiln/core/d.hpp>")
+        self.header("kiln/core/d.hpp", "#include <kiln/core/c.hpp>")
+        self.check("cycle: kiln/core/c.hpp -> kiln/core/d.hpp -> kiln/core/c.hpp", "kiln/core/c.hpp",
+                   "#ifndef KILN_COMPILED\n#include <kiln/core/c_impl.hpp>\n#endif")
+
     def test_layers_cycle_in_a_folder(self):
         self.header("kiln/core/c.hpp", "#include <kiln/core/d.hpp>")
         self.check("cycle: kiln/core/c.hpp -> kiln/core/d.hpp -> kiln/core/c.hpp", "kiln/core/d.hpp",
