@@ -4,17 +4,24 @@
 
 For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but for the return from a call; static shared
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
-hold their row in registers, excepted), and for all threads in transposes, six of eight blocks in columns; in maps no instruction that waits for a load of 16 bytes between those of one
-step: they are to be under way together; and in reductions of everything four such loads at once, in transposes two.
-Needs nvcc and cuobjdump, from PATH, the usual folder of the toolkit, or KILN_CUDA_TOOLS=DIR:DIR; exits 77 without them.
+hold their row in registers, excepted), and for all threads in transposes, six of eight blocks in columns; in maps no
+instruction that waits for a load of 16 bytes between those of one step: they are to be under way together; and in
+reductions of everything four such loads at once, in transposes two.
+Needs NVRTC (KILN_LIBNVRTC, the loader's folders, the toolkit's, or those of Python's wheels), else nvcc (PATH, the
+toolkit's folder, or KILN_CUDA_TOOLS=DIR:DIR); no disassembler and no GPU. Exits 77 without either.
 Prints one line per breach and exits 1 if there is any.
 """
+import ctypes
+import glob
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 architectures = ["sm_80", "sm_90", "sm_100"]
@@ -23,118 +30,191 @@ most_registers = {"kiln_transpose_": 32, "kiln_columns_": 40}
 least_together = {"kiln_reduce_all_": 4, "kiln_transpose_": 2}
 threads_of_a_multiprocessor, registers_of_a_multiprocessor = 2048, 65536
 
-line = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
-wide_load = re.compile(r"^(?:@!?\w+ )?LDG\.E\.(?:\w+\.)*(128)(?:\.\w+)*\s+R(\d+)")
+
+class Nvrtc:
+    """NVIDIA's compiler as a library, which says with -v what ptxas found."""
+
+    def __init__(self, file):
+        self.api = ctypes.CDLL(file)
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.api.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        self.name = f"NVRTC {major.value}.{minor.value}"
+
+    def text_of(self, program, size, read):
+        count = ctypes.c_size_t()
+        size(program, ctypes.byref(count))
+        place = ctypes.create_string_buffer(count.value)
+        read(program, place)
+        return place.raw
+
+    def compile(self, file, architecture, project):
+        """The machine code, or None, and what the compiler says."""
+        api, program = self.api, ctypes.c_void_p()
+        api.nvrtcCreateProgram(ctypes.byref(program), Path(file).read_bytes(), str(file).encode(), 0, None, None)
+        options = [b"-std=c++20", b"-arch=" + architecture.encode(), b"--include-path=" + str(project).encode(),
+                   b"--ptxas-options=-v"]
+        failed = api.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        words = self.text_of(program, api.nvrtcGetProgramLogSize, api.nvrtcGetProgramLog).rstrip(b"\0").decode()
+        code = None if failed else self.text_of(program, api.nvrtcGetCUBINSize, api.nvrtcGetCUBIN)
+        api.nvrtcDestroyProgram(ctypes.byref(program))
+        return code, words
 
 
-def tool(name):
-    folders = os.environ.get("KILN_CUDA_TOOLS", "").split(":") + ["/usr/local/cuda/bin"]
-    return shutil.which(name) or next((found for folder in folders if folder and
-                                       (found := shutil.which(name, path=folder))), None)
+class Nvcc:
+    """The same by the toolkit's command."""
+
+    def __init__(self, file):
+        self.file, self.name = file, file
+
+    def compile(self, file, architecture, project):
+        with tempfile.TemporaryDirectory() as folder:
+            cubin = f"{folder}/code.cubin"
+            made = subprocess.run([self.file, f"-arch={architecture}", "-cubin", "-Xptxas", "-v", "-std=c++20",
+                                   f"-I{project}", str(file), "-o", cubin], capture_output=True, text=True)
+            return None if made.returncode else Path(cubin).read_bytes(), made.stdout + made.stderr
+
+
+def find_compiler():
+    """Nvrtc, Nvcc or None."""
+    named = os.environ.get("KILN_LIBNVRTC")
+    packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    folders = ["", "/usr/local/cuda/lib64/", "/usr/local/cuda-1*/lib64/"]
+    folders += [f"{packed}/nvidia/{inside}/lib/" for packed in packages for inside in ("cu13", "cuda_nvrtc")]
+    names = [f"{folder}libnvrtc.so.{major}" for major in (13, 12) for folder in folders]
+    for name in [named] if named else names:
+        for file in sorted(glob.glob(name), reverse=True) or [name]:
+            try:
+                return Nvrtc(file)
+            except OSError:
+                pass
+    tools = os.environ.get("KILN_CUDA_TOOLS", "").split(":") + ["/usr/local/cuda/bin"]
+    nvcc = shutil.which("nvcc") or next((found for folder in tools if folder and
+                                         (found := shutil.which("nvcc", path=folder))), None)
+    return Nvcc(nvcc) if nvcc else None
+
+
+def functions_of(cubin):
+    """name -> machine code as pairs of words of 64 bits: the sections .text.NAME of an ELF file."""
+    start, = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3a)
+    sections = [struct.unpack_from("<IIQQQQ", cubin, start + i * size) for i in range(count)]
+    result = {}
+    for section in sections:
+        at = sections[names][4] + section[0]
+        name = cubin[at:cubin.index(b"\0", at)].decode()
+        if name.startswith(".text."):
+            code = cubin[section[4]:section[4] + section[5]]
+            result[name[6:]] = list(struct.iter_unpack("<QQ", code))
+    return result
+
+
+# An instruction has 16 bytes from sm_70 on. Its lowest 12 bits say what it does; of the upper 64, bits 9 to 11 are how
+# much a load or store moves, 46 to 48 the scoreboard that tells when its result is there (7: none), 52 to 57 a bit for
+# each scoreboard that it waits for.
+load, store, leave, meet = 0x981, 0x986, 0x94d, 0xb1d
+sixteen_bytes = 6
+
+
+def is_wide_load(low, high):
+    return low & 0xfff == load and high >> 9 & 7 == sixteen_bytes
 
 
 def together(instructions):
-    """The most wide loads that are under way before an instruction reads what one of them brings."""
-    most, loaded, count = 0, set(), 0
-    for _, text in instructions:
-        load = wide_load.match(text)
-        if load:
-            loaded |= set(range(int(load[2]), int(load[2]) + int(load[1]) // 32))
+    """The most wide loads that are under way before an instruction waits for one of them."""
+    most, count, boards = 0, 0, set()
+    for low, high in instructions:
+        if any(high >> 52 & 1 << board for board in boards):
+            count, boards = 0, set()
+        if is_wide_load(low, high):
             count += 1
+            boards.add(high >> 46 & 7)
             most = max(most, count)
-            continue
-        parts = text.split(None, 1)
-        read = parts[1].split(",", 1)[1] if len(parts) > 1 and "," in parts[1] else ""
-        if loaded & {int(r) for r in re.findall(r"\bR(\d+)\b", read)}:
-            loaded, count = set(), 0
     return most
 
 
 def waits_between_loads(instructions):
-    """Instructions that read what a wide load brings before the next wide load of the same straight run of code is
-    under way: (load, reader, next load)."""
-    loaded, reader = {}, None  # register -> the load that writes it
-    for _, text in instructions:
-        load = wide_load.match(text)
-        if load:
-            if reader:
-                yield reader[0], reader[1], text
-            first, count = int(load[2]), int(load[1]) // 32
-            reader = None
-            loaded.update({register: text for register in range(first, first + count)})
+    """(load, waiting, next load), each by its place in bytes: an instruction that waits for what a wide load brings
+    before the next wide load of the same step is under way."""
+    board, waiting = {}, None  # scoreboard -> the wide load whose end it tells
+    for number, (low, high) in enumerate(instructions):
+        at = 16 * number
+        waited = [board.pop(b) for b in list(board) if high >> 52 & 1 << b]
+        if waited and waiting is None:
+            waiting = (waited[0], at)
+        if is_wide_load(low, high):
+            if waiting:
+                yield waiting[0], waiting[1], at
+            waiting = None
+            board[high >> 46 & 7] = at
             continue
-        body = text.split(None, 1)
-        operands = body[1] if len(body) > 1 else ""
-        # A jump ends the step, unless it is one over a load: those are what keeps loads apart.
-        if re.match(r"(?:@!?\w+ )?(EXIT|RET|BAR)", text):
-            loaded, reader = {}, None
-            continue
-        parts = operands.split(",", 1)
-        read = {int(r) for r in re.findall(r"\bR(\d+)\b", parts[1] if len(parts) > 1 else "")}
-        waited = [loaded[register] for register in read if register in loaded]
-        if waited and reader is None:
-            reader = (waited[0], text)
-        written = re.match(r"(?:P\w+, )?R(\d+)", operands)
-        if written:
-            loaded.pop(int(written[1]), None)
-        if re.match(r"(?:@!?\w+ )?STG", text):  # results go out: the step is over
-            loaded, reader = {}, None
+        board.pop(high >> 46 & 7, None)  # it tells of another one now
+        # Results go out, threads meet or end: the step is over.
+        if low & 0xfff in (store, leave, meet):
+            board, waiting = {}, None
 
 
-def breaches_of(cubin, cuobjdump, allowed):
-    usage = subprocess.run([cuobjdump, "-res-usage", cubin], capture_output=True, text=True, check=True)
-    for name, numbers in re.findall(r"Function (\w+):\s*\n\s*(.*)", usage.stdout + usage.stderr):
-        facts = {key: int(value) for key, value in re.findall(r"(\w+):(\d+)", numbers)}
-        if facts.get("STACK", 0) > most_stack or facts.get("LOCAL", 0):
-            yield f"{name}: {facts.get('STACK', 0)} bytes of stack, {facts.get('LOCAL', 0)} of spills"
-        if facts.get("SHARED", 0) > most_shared:
-            yield f"{name}: {facts['SHARED']} bytes of shared memory, more than {most_shared}"
+used = re.compile(r"Function properties for (\w+)\s*\n.*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes "
+                  r"spill loads\s*\n.*?Used (\d+) registers(.*)")
+
+
+def breaches_of(cubin, words, allowed):
+    """What is wrong with the kernels of a file, by its machine code and what the compiler said of it."""
+    functions, described = functions_of(cubin), set()
+    for name, stack, stored, loaded, registers, rest in used.findall(words):
+        described.add(name)
+        shared = sum(int(bytes) for bytes in re.findall(r"(\d+) bytes smem", rest))
+        if int(stack) > most_stack or int(stored) or int(loaded):
+            yield f"{name}: {stack} bytes of stack, {stored} of spills stored and {loaded} loaded"
+        if shared > most_shared:
+            yield f"{name}: {shared} bytes of shared memory, more than {most_shared}"
         for kind, most in most_registers.items():
-            if name.startswith(kind) and facts.get("REG", 1) > most:
-                yield f"{name}: {facts['REG']} registers, more than {most}: fewer blocks run at once"
-        threads = registers_of_a_multiprocessor // max(facts.get("REG", 1), 1)
+            if name.startswith(kind) and int(registers) > most:
+                yield f"{name}: {registers} registers, more than {most}: fewer blocks run at once"
+        threads = registers_of_a_multiprocessor // max(int(registers), 1)
         if threads < threads_of_a_multiprocessor // 2 and not allowed:
-            yield f"{name}: {facts['REG']} registers leave room for {threads} of {threads_of_a_multiprocessor} threads"
-    code = subprocess.run([cuobjdump, "-sass", cubin], capture_output=True, text=True, check=True).stdout
-    for function in code.split("Function : ")[1:]:
-        name = function.split(None, 1)[0]
-        instructions = line.findall(function)
+            yield f"{name}: {registers} registers leave room for {threads} of {threads_of_a_multiprocessor} threads"
+    for name in functions:
+        if name.startswith("kiln_") and name not in described:
+            yield f"{name}: the compiler said nothing of its registers"
         for kind, least in least_together.items():
-            if name.startswith(kind) and together(instructions) < least:
-                yield f"{name}: {together(instructions)} loads of 16 bytes under way together, not {least}"
-        if not name.startswith("kiln_map_"):
-            continue
-        for load, reader, following in waits_between_loads(instructions):
-            yield f"{name}: `{reader}` waits for `{load}` before `{following}` is under way"
-            break
+            if name.startswith(kind) and (most := together(functions[name])) < least:
+                yield f"{name}: {most} loads of 16 bytes under way together, not {least}"
+        if name.startswith("kiln_map_"):
+            for first, waiting, following in waits_between_loads(functions[name]):
+                yield (f"{name}: the instruction at {waiting:#x} waits for the load at {first:#x} before that at "
+                       f"{following:#x} is under way")
+                break
 
 
 def check(texts, project, chosen):
-    nvcc, cuobjdump = tool("nvcc"), tool("cuobjdump")
-    if not nvcc or not cuobjdump:
-        print("SKIPPED: nvcc or cuobjdump is not here")
+    compiler = find_compiler()
+    if compiler is None:
+        print("SKIPPED: neither NVRTC nor nvcc is here (KILN_LIBNVRTC names the one, KILN_CUDA_TOOLS the other's folder)")
         sys.exit(77)
     files = sorted(Path(texts).glob("*.cu"))
     breaches = [] if files else [f"{texts}: no texts"]
+    wide_loads = dict.fromkeys(chosen, 0)
     # Row programs hold their row in registers, and say so in their launch bounds.
     holds_rows = re.compile(r"(warp|block)_per_row")
-    with tempfile.TemporaryDirectory() as folder:
-        for file in files:
-            for architecture in chosen:
-                cubin = f"{folder}/{file.stem}.{architecture}.cubin"
-                made = subprocess.run([nvcc, f"-arch={architecture}", "-cubin", "-std=c++17", f"-I{project}", str(file),
-                                       "-o", cubin], capture_output=True, text=True)
-                if made.returncode:
-                    breaches.append(f"{file.name}, {architecture}: does not compile: {made.stderr.strip()[:300]}")
-                    continue
-                allowed = bool(holds_rows.search(file.read_text()))
-                breaches += [f"{file.name}, {architecture}: {words}" for words in breaches_of(cubin, cuobjdump, allowed)]
-    return breaches, len(files)
+    cases = [(file, architecture) for file in files for architecture in chosen]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiled = list(pool.map(lambda case: compiler.compile(*case, project), cases))
+    for (file, architecture), (cubin, words) in zip(cases, compiled):
+        if cubin is None:
+            breaches.append(f"{file.name}, {architecture}: does not compile: {words.strip()[:300]}")
+            continue
+        wide_loads[architecture] += sum(is_wide_load(*one) for code in functions_of(cubin).values() for one in code)
+        allowed = bool(holds_rows.search(file.read_text()))
+        breaches += [f"{file.name}, {architecture}: {found}" for found in breaches_of(cubin, words, allowed)]
+    # A new architecture may write its instructions otherwise.
+    breaches += [f"{architecture}: no load of 16 bytes was found in any text" for architecture in chosen
+                 if files and not wide_loads[architecture]]
+    return breaches, f"{len(files)} texts by {compiler.name} for {', '.join(chosen)}"
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    found, count = check(sys.argv[1], sys.argv[2], sys.argv[3:] or architectures)
-    print("\n".join(found) or f"cuda_lint: {count} texts as they should be")
+    found, what = check(sys.argv[1], sys.argv[2], sys.argv[3:] or architectures)
+    print("\n".join(found) or f"cuda_lint: {what} as they should be")
     sys.exit(bool(found))

@@ -92,11 +92,59 @@ class layers(planted):
     def test_cuda_lint_loads_one_after_the_other(self):
         sys.path.insert(0, str(tools))
         import cuda_lint
-        together = ["LDG.E.128.CONSTANT R4, desc[UR6][R2.64]", "LDG.E.128.CONSTANT R8, desc[UR6][R12.64]",
-                    "PRMT R20, R7, 0x7632, R20", "STG.E.128 desc[UR6][R2.64], R20"]
-        self.assertEqual(list(cuda_lint.waits_between_loads(together)), [])
-        apart = [together[0], together[2], together[1], together[3]]
-        self.assertEqual(list(cuda_lint.waits_between_loads(apart)), [(together[0], together[2], together[1])])
+        def word(operation, tells=7, waits=0):
+            return operation | 6 << 64 + 9 | tells << 64 + 46 | waits << 64 + 52
+        def halves(words):
+            return [(one & (1 << 64) - 1, one >> 64) for one in words]
+        first, second, reader, out = (word(cuda_lint.load, tells=0), word(cuda_lint.load, tells=1),
+                                      word(0x816, waits=1 << 0), word(cuda_lint.store, waits=1 << 1))
+        self.assertEqual(list(cuda_lint.waits_between_loads(halves([first, second, reader, out]))), [])
+        self.assertEqual(list(cuda_lint.waits_between_loads(halves([first, reader, second, out]))), [(0, 16, 32)])
+        # The next step's loads come after the results of this one.
+        self.assertEqual(list(cuda_lint.waits_between_loads(halves([first, reader, out, second, out]))), [])
+
+    # Real code: a branch for each load, as maps of bfloat16 once had it; more values than registers; more registers
+    # than half of a multiprocessor's threads can have.
+    def test_cuda_lint_on_machine_code(self):
+        sys.path.insert(0, str(tools))
+        import cuda_lint
+        if cuda_lint.find_compiler() is None:
+            self.skipTest("neither NVRTC nor nvcc is here")
+        in_turn = """
+            #include <kernels/map.cuh>
+            namespace kiln::kernels {
+            extern "C" __global__ void kiln_map_in_turn(bfloat16* y, const bfloat16* __restrict__ x,
+                                                        const bfloat16* __restrict__ w, int32 size) {
+              const int32 i = first_thread<int32>() * 8;
+              const int some = at_most<8>(size - i);
+              const auto a = load_vector<8>(x + i, some);
+              const auto b = load_vector<8>(w + i, some);
+              vec<bfloat16, 8> out;
+            #pragma unroll
+              for (int k = 0; k < 8; ++k) out[k] = stored_as<bfloat16>(value_of(a[k]) * value_of(b[k]));
+              store_vector(y + i, out, some);
+            }
+            }  // namespace kiln::kernels
+            """
+        many = """
+            extern "C" __global__ void BOUNDS kiln_map_many(float* y, const float* x) {
+              float v[96];
+            #pragma unroll
+              for (int i = 0; i < 96; ++i) v[i] = x[i * 1024 + threadIdx.x];
+              __syncthreads();
+            #pragma unroll
+              for (int i = 0; i < 96; ++i) y[threadIdx.x + i * 256] = v[i] * v[95 - i] + v[i * 7 % 96];
+            }
+            """
+        self.write("texts/in_turn.cu", in_turn)
+        self.write("texts/registers.cu", many.replace("BOUNDS", ""))
+        self.write("texts/spills.cu", many.replace("BOUNDS", "__launch_bounds__(256, 8)"))
+        said = self.run_tool("cuda_lint.py", self.root / "texts", tools.parent, "sm_90")
+        self.assertEqual(said.returncode, 1, said.stdout)
+        for words in (r"in_turn.cu, sm_90: kiln_map_in_turn: the instruction at 0x\w+ waits for the load at",
+                      r"registers.cu, sm_90: kiln_map_many: \d+ registers leave room for 512 of 2048 threads",
+                      r"spills.cu, sm_90: kiln_map_many: \d+ bytes of stack, \d+ of spills stored"):
+            self.assertRegex(said.stdout, words)
 
     def test_layers_cycle_by_a_second_part(self):
         self.header("kiln/core/c_impl.hpp", "#include <kiln/core/d.hpp>")
