@@ -1,70 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// NCCL is opened, or an error says what to install; what it says in numbers is said in words. Where NVIDIA's header is,
-// our declarations are compared with it. What runs needs a GPU for each rank, and is compiled here.
+// NCCL is opened, or an error says what to install; what it says in numbers is said in words. What runs
+// needs a GPU for each rank, and is compiled here. tests/cuda_headers compares our declarations with NVIDIA's.
 #include <kiln/distributed/nccl.hpp>
 
 #include <kiln/cuda.hpp>
 #include <kiln/distributed/collectives.hpp>
 #include <kiln/distributed/data_parallel.hpp>
 #include <kiln/distributed/nccl_group.hpp>
-#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
-#include <nccl.h>
-#define KILN_TEST_NCCL_HEADER
-#endif
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <type_traits>
 
 using namespace kiln;
 using distributed::nccl_status;
 
 template class kiln::distributed::DistributedDataParallel<float, Cuda>;
-
-#ifdef KILN_TEST_NCCL_HEADER
-namespace {
-
-// Two functions with the same number of parameters, of the same sizes, pointers where the other has pointers.
-template <class A, class B>
-constexpr bool same_kind = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
-template <class F, class G>
-constexpr bool alike = false;
-template <class R, class... A, class S, class... B>
-constexpr bool alike<R (*)(A...), S (*)(B...)> = [] {
-  if constexpr (sizeof...(A) == sizeof...(B)) return (same_kind<R, S> && ... && same_kind<A, B>);
-  return false;
-}();
-using functions = distributed::nccl_functions;
-static_assert(alike<decltype(functions::get_version), decltype(&ncclGetVersion)>);
-static_assert(alike<decltype(functions::get_error_string), decltype(&ncclGetErrorString)>);
-static_assert(alike<decltype(functions::get_unique_id), decltype(&ncclGetUniqueId)>);
-static_assert(alike<decltype(functions::comm_init_rank), decltype(&ncclCommInitRank)>);
-static_assert(alike<decltype(functions::comm_destroy), decltype(&ncclCommDestroy)>);
-static_assert(alike<decltype(functions::comm_abort), decltype(&ncclCommAbort)>);
-static_assert(alike<decltype(functions::comm_get_async_error), decltype(&ncclCommGetAsyncError)>);
-static_assert(alike<decltype(functions::all_reduce), decltype(&ncclAllReduce)>);
-static_assert(alike<decltype(functions::broadcast), decltype(&ncclBroadcast)>);
-static_assert(alike<decltype(functions::all_gather), decltype(&ncclAllGather)>);
-static_assert(!alike<decltype(functions::all_gather), decltype(&ncclAllReduce)>);
-static_assert(sizeof(distributed::nccl_id) == sizeof(ncclUniqueId));
-
-template <class Ours, class Theirs>
-constexpr bool equal(Ours ours, Theirs theirs) {
-  return static_cast<int>(ours) == static_cast<int>(theirs);
-}
-using type = distributed::nccl_type;
-static_assert(equal(type::int8, ncclInt8) && equal(type::uint8, ncclUint8) && equal(type::int32, ncclInt32) &&
-              equal(type::int64, ncclInt64) && equal(type::float16, ncclFloat16) && equal(type::float32, ncclFloat32) &&
-              equal(type::float64, ncclFloat64) && equal(type::bfloat16, ncclBfloat16));
-using reduction = distributed::nccl_reduction;
-static_assert(equal(reduction::sum, ncclSum) && equal(reduction::product, ncclProd) && equal(reduction::max, ncclMax) &&
-              equal(reduction::min, ncclMin) && equal(reduction::mean, ncclAvg));
-static_assert(equal(nccl_status::success, ncclSuccess) && equal(nccl_status::remote_error, ncclRemoteError) &&
-              equal(nccl_status::in_progress, ncclInProgress));
-
-}  // namespace
-#endif
 
 TEST_CASE("a library without one of the functions is too old") {
   CHECK_THROWS_WITH_AS(distributed::open_nccl(cuda::library(nullptr, "/old/libnccl.so", "NCCL")),
