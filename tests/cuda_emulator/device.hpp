@@ -81,10 +81,10 @@ inline void* dynamic_shared() {
 }
 
 // A kernel behind `entry`: its parameters follow from its type. Not checked itself: it reads the host's memory.
-template <auto Kernel>
+template <auto Kernel, int MostThreads = 1024>
 struct call;
-template <class... Parameters, void (*Kernel)(Parameters...)>
-struct call<Kernel> {
+template <class... Parameters, void (*Kernel)(Parameters...), int MostThreads>
+struct call<Kernel, MostThreads> {
   template <int... Index>
   struct places {};
   template <int Count, int... Index>
@@ -102,7 +102,7 @@ struct call<Kernel> {
     spread(arguments, typename count_up<static_cast<int>(sizeof...(Parameters))>::type{});
   }
   static constexpr bytes sizes[] = {sizeof(Parameters)..., 0};
-  static constexpr kernel description{&run, sizes, sizeof...(Parameters)};
+  static constexpr kernel description{&run, sizes, sizeof...(Parameters), MostThreads};
 };
 
 // Bits of a value of up to eight bytes, as a word.

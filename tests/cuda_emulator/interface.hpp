@@ -31,11 +31,13 @@ struct services {
 /// A kernel behind the parameters that the driver takes: a pointer to each argument.
 using entry = void (*)(void** arguments);
 
-/// A kernel, and how many bytes each of its parameters has, which is what a launch has to copy.
+/// A kernel, how many bytes each of its parameters has, which is what a launch has to copy, and how many threads of a
+/// block it is compiled for.
 struct kernel {
   entry run;
   const bytes* sizes;
   bytes count;
+  bytes most_threads;
 };
 
 /// Where a unit of device code keeps what the scheduler sets, and its shared memory.

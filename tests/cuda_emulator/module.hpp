@@ -110,6 +110,16 @@ inline std::vector<std::string> kernels_of(std::string_view text) {
   return names;
 }
 
+/// How many threads a block of a kernel may have: the first number of its __launch_bounds__, 1024 without.
+inline int launch_bound_of(std::string_view text, const std::string& kernel) {
+  constexpr std::string_view mark = "__global__", bounds = "__launch_bounds__(";
+  auto name = text.find(" " + kernel + "(");
+  if (name == text.npos) return 1024;
+  const auto start = text.rfind(mark, name);
+  const auto found = text.find(bounds, start == text.npos ? 0 : start);
+  return found == text.npos || found > name ? 1024 : std::atoi(std::string(text.substr(found + bounds.size())).c_str());
+}
+
 /// CUDA's `extern __shared__ T name[];` as a host compiler can say it: a pointer to the launch's dynamic shared memory.
 inline std::string with_dynamic_shared(std::string text) {
   constexpr std::string_view mark = "extern __shared__ ";
@@ -141,7 +151,7 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
   whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
   for (const std::string& name : kernels_of(text))
     whole += "extern const emulator::kernel kiln_kernel_" + name + ";\nconst emulator::kernel kiln_kernel_" + name +
-             " = emulator::call<&" + name + ">::description;\n";
+             " = emulator::call<&" + name + ", " + std::to_string(launch_bound_of(text, name)) + ">::description;\n";
   whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
   for (const auto& [name, content] : headers) {
     const std::string path = folder.path() + "/" + name;
@@ -176,6 +186,9 @@ class module {
   const emulator::kernel* find(const std::string& kernel) const {
     return static_cast<const emulator::kernel*>(::dlsym(handle_, ("kiln_kernel_" + kernel).c_str()));
   }
+
+  /// Shared memory that the text declares.
+  std::size_t shared_bytes() const { return static_cast<std::size_t>(view_.shared_end - view_.shared_begin); }
 
   void run(emulator::entry kernel, const shape& how, void** arguments) const {
     emulate::run(view_, kernel, how, arguments, constants_);

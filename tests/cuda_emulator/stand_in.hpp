@@ -10,7 +10,7 @@
 // stands behind device.emulated() or skip_on_gpu(), which say that they leave something out:
 //
 //   if (emulate::skip_on_gpu("it lets launches fail")) return;      // a whole case
-//   if (device.emulated()) CHECK(device.count("cuMemAlloc") == 1);  // a check
+//   if (device.emulated()) CHECK(device.count("cuMemAlloc_v2") == 1);  // a check
 #pragma once
 
 #include <kiln/device/cuda/driver/device.hpp>
@@ -42,7 +42,7 @@ class stand_in_library {
  public:
   stand_in_library() = default;
   explicit stand_in_library(const std::string& path) : path_(path) {
-    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const handle = handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw std::runtime_error(std::string("the stand-in cannot be loaded: ") + ::dlerror());
     set_ = reinterpret_cast<void (*)(const char*, long long)>(::dlsym(handle, "kiln_stand_in_set"));
     get_ = reinterpret_cast<long long (*)(const char*)>(::dlsym(handle, "kiln_stand_in_get"));
@@ -62,7 +62,15 @@ class stand_in_library {
     if (set_ != nullptr) set_("reset", 0);
   }
   /// How often a function of the driver or of cuBLASLt was called since the last reset.
-  long long count(const char* function) const { return needed(get_)(function); }
+  /// It must be a name under which one is called (cuMemAlloc_v2): another one would never be counted.
+  long long count(const char* function) const {
+    const auto get = needed(get_);
+    if (::dlsym(handle_, function) == nullptr)
+      throw std::logic_error(std::string("the stand-in has no function ") + function);
+    return get(function);
+  }
+  /// Calls for which the context of their handle was not the current one.
+  long long wrong_contexts() const { return needed(get_)("wrong_context"); }
   /// Bytes of device memory in use, over all devices.
   long long memory() const { return needed(get_)("memory"); }
   /// What the emulator said of the last kernel that failed.
@@ -85,6 +93,7 @@ class stand_in_library {
   }
 
   std::string path_;
+  void* handle_ = nullptr;
   mutable bool said_ = false;
   void (*set_)(const char*, long long) = nullptr;
   long long (*get_)(const char*) = nullptr;

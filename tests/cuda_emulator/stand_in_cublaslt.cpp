@@ -108,6 +108,12 @@ std::uint64_t digest(const job& j) {
   return sum;
 }
 
+// NVIDIA does not say what its relu makes of a NaN: both are tried (KILN_STAND_IN_relu_keeps_nan=0).
+double relu(double value) {
+  if (std::isnan(value)) return state::instance().settings["relu_keeps_nan"] != 0 ? value : 0;
+  return value < 0 ? 0 : value;
+}
+
 void run(const job& j, double alpha, const void* a, const void* b, double beta, void* d) {
   const bool ta = j.how.transpose_a == cublas_operation::transpose,
              tb = j.how.transpose_b == cublas_operation::transpose;
@@ -128,7 +134,7 @@ void run(const job& j, double alpha, const void* a, const void* b, double beta, 
         double value = alpha * sum;
         if (beta != 0) value += beta * load(j.d.type, d, place);
         if (has(j.how.epilogue, matmul_epilogue::bias)) value += load(j.d.type, j.how.bias, row);
-        if (has(j.how.epilogue, matmul_epilogue::relu)) value = value < 0 ? 0 : value;
+        if (has(j.how.epilogue, matmul_epilogue::relu)) value = relu(value);
         if (has(j.how.epilogue, matmul_epilogue::gelu))
           value *=
               0.5 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (value + 0.044715 * value * value * value)));

@@ -23,9 +23,25 @@ driver_result enter(const char* name) {
   return all.final_error;
 }
 
+// The same for what works in a context: there has to be a current one, and the handle must be of it. (Some drivers find
+// the context by the handle. Not all do, so a call that relies on it counts as a fault: "wrong_context".)
+driver_result enter_in(const char* name, const context_object* of) {
+  if (const auto bad = enter(name); bad != ok) return bad;
+  if (current != nullptr && (of == nullptr || of == current)) return ok;
+  ++state::instance().counts["wrong_context"];
+  return driver_result::invalid_context;
+}
+
 // What CUDA forbids while a stream is captured: it waits, or it changes memory.
 driver_result refuse_in_capture() {
   return state::instance().capturing() ? driver_result::stream_capture_unsupported : ok;
+}
+
+constexpr std::size_t registers_of_a_block = 65536;
+
+// Null for the default stream, which every context has.
+context_object* context_of(stream_handle handle) {
+  return handle == nullptr ? nullptr : handle->context;
 }
 
 stream_object* stream_of(stream_handle handle) {
@@ -55,6 +71,8 @@ constexpr error_words errors[] = {
     {driver_result::not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {driver_result::not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
     {driver_result::illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {driver_result::launch_out_of_resources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
     {driver_result::launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {driver_result::stream_capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
@@ -129,7 +147,8 @@ void kiln_stand_in_set(const char* name, long long value) {
   }
   all.settings[name] = value;
 }
-/// How often a function was called, by its name in cuda.h; "memory": bytes in use; "blocks": blocks launched.
+/// How often a function was called, by the name under which it is called (cuMemAlloc_v2); "memory": bytes in use;
+/// "blocks": blocks launched; "wrong_context": calls for which the context of their handle was not the current one.
 long long kiln_stand_in_get(const char* name) {
   auto& all = state::instance();
   const guard lock(all.mutex);
@@ -150,7 +169,7 @@ const char* kiln_stand_in_report() {
 driver_result cuInit(unsigned) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  enter("cuInit");
+  enter(__func__);
   if (all.settings["devices"] == 0) return driver_result::no_device;
   for (int i = static_cast<int>(all.contexts.size()); i < all.settings["devices"]; ++i) {
     all.contexts.push_back(std::make_unique<context_object>());
@@ -177,13 +196,13 @@ driver_result cuGetErrorString(driver_result code, const char** words) {
 driver_result cuDeviceGetCount(int* count) {
   const guard lock(state::instance().mutex);
   *count = static_cast<int>(state::instance().contexts.size());
-  return enter("cuDeviceGetCount");
+  return enter(__func__);
 }
 driver_result cuDeviceGet(device_number* device, int index) {
   const guard lock(state::instance().mutex);
   if (index < 0 || index >= static_cast<int>(state::instance().contexts.size())) return driver_result::invalid_device;
   *device = index;
-  return enter("cuDeviceGet");
+  return enter(__func__);
 }
 driver_result cuDeviceGetName(char* name, int size, device_number) {
   std::strncpy(name, "kiln stand-in", static_cast<std::size_t>(size));
@@ -223,7 +242,7 @@ driver_result cuDeviceCanAccessPeer(int* can, device_number, device_number) {
 driver_result cuDevicePrimaryCtxRetain(context_handle* context, device_number device) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuDevicePrimaryCtxRetain"); bad != ok) return bad;
+  if (const auto bad = enter(__func__); bad != ok) return bad;
   *context = all.contexts.at(static_cast<std::size_t>(device)).get();
   ++(*context)->references;
   return ok;
@@ -233,6 +252,8 @@ driver_result cuDevicePrimaryCtxRelease_v2(device_number device) {
   return ok;
 }
 driver_result cuCtxGetCurrent(context_handle* context) {
+  const guard lock(state::instance().mutex);
+  ++state::instance().counts[__func__];
   return *context = current, ok;
 }
 driver_result cuCtxSetCurrent(context_handle context) {
@@ -241,22 +262,21 @@ driver_result cuCtxSetCurrent(context_handle context) {
 driver_result cuCtxSynchronize() {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuCtxSynchronize"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   if (const auto bad = refuse_in_capture(); bad != ok) return bad;
   for (std::size_t i = 0; i < all.streams.size(); ++i)
     if (all.streams[i]->context == current) all.finish(all.streams[i]);
   return all.final_error;
 }
 driver_result cuCtxEnablePeerAccess(context_handle, unsigned) {
-  return enter("cuCtxEnablePeerAccess");
+  return enter(__func__);
 }
 
 // ---- memory ----
 driver_result cuMemAlloc_v2(device_pointer* start, std::size_t bytes) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuMemAlloc"); bad != ok) return bad;
-  if (current == nullptr) return driver_result::invalid_context;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   if (const auto bad = refuse_in_capture(); bad != ok) return bad;
   if (bytes == 0) return driver_result::invalid_value;
   if (all.fails("allocation") || current->in_use + bytes > static_cast<std::size_t>(all.settings["memory"]))
@@ -269,8 +289,12 @@ driver_result cuMemAlloc_v2(device_pointer* start, std::size_t bytes) {
 driver_result cuMemFree_v2(device_pointer start) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuMemFree"); bad != ok) return bad;
+  if (const auto bad = enter(__func__); bad != ok) return bad;
   if (const auto bad = refuse_in_capture(); bad != ok) return bad;
+  if (const allocation* const block = all.block_of(start, 0); block != nullptr && block->context != current) {
+    ++all.counts["wrong_context"];
+    return driver_result::invalid_context;
+  }
   // As the driver does: it waits for all work that could use the memory.
   for (std::size_t i = 0; i < all.streams.size(); ++i) all.finish(all.streams[i]);
   return all.release(start, true) ? ok : driver_result::invalid_value;
@@ -278,7 +302,7 @@ driver_result cuMemFree_v2(device_pointer start) {
 driver_result cuMemHostAlloc(void** start, std::size_t bytes, unsigned) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuMemHostAlloc"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   if (const auto bad = refuse_in_capture(); bad != ok) return bad;
   if (all.fails("host_allocation")) return driver_result::out_of_memory;
   *start = all.allocate(bytes, nullptr);
@@ -287,7 +311,7 @@ driver_result cuMemHostAlloc(void** start, std::size_t bytes, unsigned) {
 driver_result cuMemFreeHost(void* start) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuMemFreeHost"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   return all.release(reinterpret_cast<std::uintptr_t>(start), false) ? ok : driver_result::invalid_value;
 }
 driver_result cuMemGetInfo_v2(std::size_t* unused, std::size_t* total) {
@@ -295,7 +319,7 @@ driver_result cuMemGetInfo_v2(std::size_t* unused, std::size_t* total) {
   const guard lock(all.mutex);
   *total = static_cast<std::size_t>(all.settings["memory"]);
   *unused = *total - std::min(*total, current->in_use);
-  return enter("cuMemGetInfo");
+  return enter_in(__func__, nullptr);
 }
 driver_result cuPointerGetAttribute(void* value, pointer_attribute which, device_pointer address) {
   auto& all = state::instance();
@@ -310,24 +334,24 @@ driver_result cuPointerGetAttribute(void* value, pointer_attribute which, device
 }
 driver_result cuMemcpyHtoDAsync_v2(device_pointer to, const void* from, std::size_t bytes, stream_handle stream) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuMemcpyHtoDAsync"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   return copy(to, reinterpret_cast<std::uint64_t>(from), bytes, stream, true, false);
 }
 driver_result cuMemcpyDtoHAsync_v2(void* to, device_pointer from, std::size_t bytes, stream_handle stream) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuMemcpyDtoHAsync"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   return copy(reinterpret_cast<std::uint64_t>(to), from, bytes, stream, false, true);
 }
 driver_result cuMemcpyDtoDAsync_v2(device_pointer to, device_pointer from, std::size_t bytes, stream_handle stream) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuMemcpyDtoDAsync"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   return copy(to, from, bytes, stream, true, true);
 }
 driver_result cuMemcpyPeerAsync(device_pointer to, context_handle to_context, device_pointer from,
                                 context_handle from_context, std::size_t bytes, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuMemcpyPeerAsync"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   if (!all.is_device(to, bytes) || all.block_of(to, bytes)->context != to_context) return driver_result::invalid_value;
   if (!all.is_device(from, bytes) || all.block_of(from, bytes)->context != from_context)
     return driver_result::invalid_value;
@@ -336,7 +360,7 @@ driver_result cuMemcpyPeerAsync(device_pointer to, context_handle to_context, de
 driver_result cuMemsetD8Async(device_pointer to, unsigned char byte, std::size_t bytes, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuMemsetD8Async"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   if (!all.is_device(to, bytes)) return driver_result::invalid_value;
   return all.enqueue(stream_of(stream), [=] {
     std::memset(reinterpret_cast<void*>(to), byte, bytes);
@@ -348,8 +372,7 @@ driver_result cuMemsetD8Async(device_pointer to, unsigned char byte, std::size_t
 driver_result cuStreamCreateWithPriority(stream_handle* stream, unsigned, int) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuStreamCreate"); bad != ok) return bad;
-  if (current == nullptr) return driver_result::invalid_context;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   *stream = new stream_object;
   (*stream)->context = current;
   all.streams.push_back(*stream);
@@ -358,7 +381,7 @@ driver_result cuStreamCreateWithPriority(stream_handle* stream, unsigned, int) {
 driver_result cuStreamDestroy_v2(stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  enter("cuStreamDestroy");
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad == driver_result::invalid_context) return bad;
   // A device does not wait here: what is queued is still done, some time. Kept in the list until then, or for good.
   if (!stream->queue.empty()) return ok;
   std::erase(all.streams, stream);
@@ -368,21 +391,21 @@ driver_result cuStreamDestroy_v2(stream_handle stream) {
 driver_result cuStreamSynchronize(stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuStreamSynchronize"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   if (const auto bad = refuse_in_capture(); bad != ok) return bad;
   return all.finish(stream_of(stream));
 }
 driver_result cuStreamQuery(stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuStreamQuery"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   return stream_of(stream)->queue.empty() ? ok : driver_result::not_ready;
 }
 driver_result cuStreamWaitEvent(stream_handle stream, event_handle handle, unsigned) {
   auto& all = state::instance();
   const guard lock(all.mutex);
   const auto event = handle->state;
-  if (const auto bad = enter("cuStreamWaitEvent"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   stream_object* const where = stream_of(stream);
   if (event->capture != nullptr) {  // joins the capture; the order of the calls is an order that a graph allows
     where->capture = event->capture;
@@ -393,13 +416,14 @@ driver_result cuStreamWaitEvent(stream_handle stream, event_handle handle, unsig
 }
 driver_result cuEventCreate(event_handle* event, unsigned) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuEventCreate"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   *event = new event_object;
+  (*event)->context = current;
   return ok;
 }
 driver_result cuEventDestroy_v2(event_handle handle) {
   const guard lock(state::instance().mutex);
-  enter("cuEventDestroy");
+  if (const auto bad = enter_in(__func__, handle->context); bad == driver_result::invalid_context) return bad;
   delete handle;
   return ok;
 }
@@ -407,8 +431,9 @@ driver_result cuEventRecord(event_handle handle, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
   const auto event = handle->state;
-  if (const auto bad = enter("cuEventRecord"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, handle->context); bad != ok) return bad;
   stream_object* const where = stream_of(stream);
+  if (where->context != handle->context) return driver_result::invalid_handle;
   event->capture = where->capture;
   if (where->capture != nullptr) return ok;
   event->stream = where;
@@ -421,20 +446,20 @@ driver_result cuEventRecord(event_handle handle, stream_handle stream) {
 driver_result cuEventQuery(event_handle handle) {
   const guard lock(state::instance().mutex);
   const auto event = handle->state;
-  if (const auto bad = enter("cuEventQuery"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, handle->context); bad != ok) return bad;
   return event->reached == event->recorded ? ok : driver_result::not_ready;
 }
 driver_result cuEventSynchronize(event_handle handle) {
   auto& all = state::instance();
   const guard lock(all.mutex);
   const auto event = handle->state;
-  if (const auto bad = enter("cuEventSynchronize"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, handle->context); bad != ok) return bad;
   if (event->capture != nullptr) return driver_result::stream_capture_unsupported;
   return all.reach(event, event->recorded);
 }
 driver_result cuEventElapsedTime(float* milliseconds, event_handle from, event_handle to) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuEventElapsedTime"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, from->context); bad != ok) return bad;
   if (from->state->recorded == 0 || to->state->recorded == 0) return driver_result::invalid_handle;
   if (from->state->reached != from->state->recorded || to->state->reached != to->state->recorded)
     return driver_result::not_ready;
@@ -446,7 +471,7 @@ driver_result cuEventElapsedTime(float* milliseconds, event_handle from, event_h
 driver_result cuModuleLoadData(module_handle* module, const void* image) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuModuleLoadData"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
   // No size comes with the image; a shared object ends with its section headers.
   ElfW(Ehdr) head;
   std::memcpy(&head, image, sizeof head);
@@ -454,6 +479,7 @@ driver_result cuModuleLoadData(module_handle* module, const void* image) {
   const std::size_t size = head.e_shoff + std::size_t{head.e_shentsize} * head.e_shnum;
   try {
     auto loaded = std::make_unique<module_object>();
+    loaded->context = current;
     loaded->code = std::make_unique<emulate::module>(std::string(static_cast<const char*>(image), size), true);
     *module = loaded.release();
   } catch (const emulate::failure& caught) {
@@ -464,24 +490,24 @@ driver_result cuModuleLoadData(module_handle* module, const void* image) {
 }
 driver_result cuModuleUnload(module_handle module) {
   const guard lock(state::instance().mutex);
-  enter("cuModuleUnload");
+  if (const auto bad = enter_in(__func__, module->context); bad == driver_result::invalid_context) return bad;
   delete module;
   return ok;
 }
 driver_result cuModuleGetFunction(function_handle* function, module_handle module, const char* name) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuModuleGetFunction"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, module->context); bad != ok) return bad;
   const emulator::kernel* const kernel = module->code->find(name);
   if (kernel == nullptr) return driver_result::not_found;
-  *function = &(module->functions[name] = {module->code.get(), kernel});
+  *function = &(module->functions[name] = {module->code.get(), kernel, module->context});
   return ok;
 }
 driver_result cuFuncGetAttribute(int* value, function_attribute which, function_handle function) {
   switch (which) {
     case function_attribute::max_threads_per_block:
-      return *value = 1024, ok;
+      return *value = static_cast<int>(function->kernel->most_threads), ok;
     case function_attribute::shared_size_bytes:
-      return *value = 0, ok;
+      return *value = static_cast<int>(function->code->shared_bytes()), ok;
     case function_attribute::local_size_bytes:
       return *value = 0, ok;
     case function_attribute::registers:
@@ -511,11 +537,16 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
                              stream_handle stream, void** arguments, void**) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuLaunchKernel"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, function->context); bad != ok) return bad;
+  if (context_of(stream) != function->context && stream != nullptr) return driver_result::invalid_handle;
   const emulate::shape how{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, 1};
   if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
-      shared > static_cast<unsigned>(function->dynamic_shared_limit))
+      function->code->shared_bytes() + shared > static_cast<std::size_t>(function->dynamic_shared_limit))
     return driver_result::invalid_value;
+  // More threads than the kernel was compiled for, or than have registers.
+  if (how.block.count() > function->kernel->most_threads ||
+      how.block.count() * static_cast<std::size_t>(all.settings["registers"]) > registers_of_a_block)
+    return driver_result::launch_out_of_resources;
   all.counts["blocks"] += static_cast<long long>(how.grid.count());
   const bool fails = all.fails("launch");
   const auto kept = std::make_shared<kept_arguments>(*function->kernel, arguments);
@@ -534,7 +565,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
 // ---- graphs ----
 driver_result cuStreamBeginCapture_v2(stream_handle stream, capture_mode) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuStreamBeginCapture"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   if (stream == nullptr) return driver_result::stream_capture_unsupported;
   stream->capture = new graph_object;
   stream->began_capture = true;
@@ -543,7 +574,7 @@ driver_result cuStreamBeginCapture_v2(stream_handle stream, capture_mode) {
 driver_result cuStreamEndCapture(stream_handle stream, graph_handle* graph) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuStreamEndCapture"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   if (!stream->began_capture) return driver_result::invalid_value;
   *graph = stream->capture;
   for (stream_object* other : all.streams)
@@ -554,30 +585,30 @@ driver_result cuStreamEndCapture(stream_handle stream, graph_handle* graph) {
 driver_result cuStreamIsCapturing(stream_handle stream, capture_status* status) {
   const guard lock(state::instance().mutex);
   *status = stream_of(stream)->capture != nullptr ? capture_status::active : capture_status::none;
-  return enter("cuStreamIsCapturing");
+  return enter_in(__func__, context_of(stream));
 }
 driver_result cuGraphInstantiateWithFlags(graph_exec_handle* ready, graph_handle graph, unsigned long long) {
   const guard lock(state::instance().mutex);
-  if (const auto bad = enter("cuGraphInstantiate"); bad != ok) return bad;
-  *ready = new graph_exec_object{graph->work};
+  if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
+  *ready = new graph_exec_object{graph->work, current};
   return ok;
 }
 driver_result cuGraphLaunch(graph_exec_handle graph, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter("cuGraphLaunch"); bad != ok) return bad;
+  if (const auto bad = enter_in(__func__, graph->context); bad != ok) return bad;
   for (const auto& work : graph->work) all.enqueue(stream_of(stream), work);
   return ok;
 }
 driver_result cuGraphExecDestroy(graph_exec_handle graph) {
   const guard lock(state::instance().mutex);
-  enter("cuGraphExecDestroy");
+  if (const auto bad = enter_in(__func__, graph->context); bad == driver_result::invalid_context) return bad;
   delete graph;
   return ok;
 }
 driver_result cuGraphDestroy(graph_handle graph) {
   const guard lock(state::instance().mutex);
-  enter("cuGraphDestroy");
+  enter(__func__);
   delete graph;
   return ok;
 }

@@ -96,6 +96,12 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
   ++compiled;
   try {
     made->object = emulate::compile(made->text, made->headers);
+    constexpr std::size_t most = 48 << 10;
+    if (const std::size_t shared = emulate::module(made->object, true).shared_bytes(); shared > most) {
+      made->log = "ptxas error: uses too much shared data (" + std::to_string(shared) + " bytes, " +
+                  std::to_string(most) + " max)";
+      return compilation;
+    }
   } catch (const emulate::failure& caught) {
     made->log = caught.what();
     return compilation;

@@ -32,6 +32,7 @@ struct graph_object {
 };
 struct graph_exec_object {
   std::vector<std::function<driver_result()>> work;
+  context_object* context = nullptr;
 };
 struct stream_object {
   context_object* context = nullptr;
@@ -45,15 +46,18 @@ struct event_state {
   graph_object* capture = nullptr;
 };
 struct event_object {
+  context_object* context = nullptr;
   std::shared_ptr<event_state> state = std::make_shared<event_state>();  // queued work outlives the event
 };
 struct function_object {
   const emulate::module* code = nullptr;
   const emulator::kernel* kernel = nullptr;
+  context_object* context = nullptr;
   int dynamic_shared_limit = 48 << 10;
 };
 struct module_object {
   std::unique_ptr<emulate::module> code;
+  context_object* context = nullptr;
   std::map<std::string, function_object> functions;
 };
 
@@ -67,7 +71,7 @@ struct allocation {
 struct state {
   std::recursive_mutex mutex;
   std::map<std::string, long long> settings{
-      {"devices", 2}, {"version", 13000}, {"memory", 1LL << 30}, {"registers", 32}};
+      {"devices", 2}, {"version", 13000}, {"memory", 1LL << 30}, {"registers", 32}, {"relu_keeps_nan", 1}};
   std::map<std::string, long long> counts;
   std::string report;  // what the emulator said of the kernel that failed
   driver_result final_error = driver_result::success;

@@ -119,6 +119,33 @@ TEST_CASE("product epilogue: what of an expression is one product can be read of
   CHECK_FALSE(fused(relu(matmul(Tensor<float>(), Tensor<float>()))));
 }
 
+TEST_CASE("product epilogue: a NaN stays a NaN or becomes 0, as the library has it, and harms no other element") {
+  emulate::stand_in();
+  const auto x = small<float>({6, 9}, 1), w = small<float>({9, 4}, 2);
+  numbers values = on_host(x);
+  values[9 * 2 + 5] = std::nan("");
+  const Tensor<float> broken = empty<float>({6, 9});
+  for (std::size_t i = 0; i < values.size(); ++i) broken.data()[i] = static_cast<float>(values[i]);
+  on_device<float> there = broken.to<Cuda>();
+  there.requires_grad();
+  const on_device<float> y = relu(matmul(there, w));
+  backward(sum(y));
+  const numbers got = on_host(y), gradient = on_host(there.grad()), sums = affine(x, w, {}), weights = on_host(w);
+  const double first = got[8];
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (i / 4 == 2)
+      CHECK((std::isnan(got[i]) ? std::isnan(first) : got[i] == 0 && first == 0));
+    else
+      CHECK(got[i] == doctest::Approx(relu_of(sums[i])).epsilon(1e-6));
+  }
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    if (i / 9 == 2) continue;
+    double wanted = 0;
+    for (std::size_t k = 0; k < 4; ++k) wanted += sums[i / 9 * 4 + k] > 0 ? weights[i % 9 * 4 + k] : 0;
+    CHECK(gradient[i] == doctest::Approx(wanted).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("product epilogue: relu and the approximated gelu are the product's own, with a bias and without") {
   const trial<float> check;
   const trial<bfloat16> check16;

@@ -79,6 +79,19 @@ TEST_CASE("an architecture that the compiler does not know is refused") {
   nvrtc().destroy_program(&program);
 }
 
+TEST_CASE("more than 48 KiB of shared memory that a text declares are refused, as by the real compiler") {
+  if (emulate::skip_on_gpu("it knows the stand-in's words")) return;
+  emulate::stand_in();
+  for (const int size : {12288, 12289}) {
+    kiln::cuda::nvrtc_program program = nullptr;
+    const std::string text = "extern \"C\" __global__ void f(float* x) { __shared__ float all[" + std::to_string(size) +
+                             "]; all[threadIdx.x] = 1; __syncthreads(); *x = all[0]; }";
+    nvrtc().create_program(&program, text.c_str(), "f.cu", 0, nullptr, nullptr);
+    CHECK((nvrtc().compile_program(program, 0, nullptr) == nvrtc_result::success) == (size == 12288));
+    nvrtc().destroy_program(&program);
+  }
+}
+
 TEST_CASE("a compiler that is not there is an error with the variable that named it") {
   if (emulate::skip_on_gpu("it needs another compiler")) return;
   emulate::stand_in();

@@ -2,9 +2,16 @@
 // Primary contexts over the stand-in with its two devices.
 #include <kiln/device/cuda/driver/context.hpp>
 
+#include <kiln/device/cuda/driver/event.hpp>
+#include <kiln/device/cuda/driver/stream.hpp>
+#include <kiln/device/cuda/memory/memory_copy.hpp>
+#include <kiln/device/cuda/memory/memory_pinned.hpp>
+
 #include <cuda_emulator/stand_in.hpp>
 
 #include <doctest/doctest.h>
+
+#include <optional>
 
 using kiln::Cuda;
 using kiln::cuda::context_handle;
@@ -48,4 +55,33 @@ TEST_CASE("devices are connected once, and not with themselves") {
   for (int i = 0; i < 2; ++i) kiln::cuda::connect(Cuda{0}, Cuda{1});
   kiln::cuda::connect(Cuda{0}, Cuda{0});
   if (device.emulated()) CHECK(device.count("cuCtxEnablePeerAccess") == 1);
+}
+
+TEST_CASE("handles end in the context of their device, whichever is current") {
+  if (emulate::lacks_second_device()) return;
+  const auto& device = emulate::stand_in();
+  std::optional own(kiln::cuda::stream::create(Cuda{1}));
+  std::optional<kiln::cuda::event> mark(Cuda{1});
+  mark->record(*own);
+  kiln::ref<kiln::storage> pinned = kiln::cuda::new_pinned_storage(100, Cuda{1});
+  kiln::ref<kiln::storage> block = kiln::cuda::new_storage(std::size_t{64} << 20, *own);
+  for (const context_handle elsewhere : {kiln::cuda::context_of(Cuda{0}), context_handle{}}) {
+    driver().context_set_current(elsewhere);
+    mark.reset();
+    block = nullptr;
+    kiln::cuda::empty_cache(Cuda{1});
+    own.reset();
+    pinned = nullptr;
+    kiln::cuda::empty_pinned_cache();
+    context_handle now = nullptr;
+    driver().context_get_current(&now);
+    CHECK(now == elsewhere);
+    own.emplace(kiln::cuda::stream::create(Cuda{1}));
+    mark.emplace(Cuda{1});
+  }
+  if (!device.emulated()) return;
+  CHECK(device.count("cuEventDestroy_v2") >= 2);
+  CHECK(device.count("cuStreamDestroy_v2") >= 1);
+  CHECK(device.count("cuMemFreeHost") == 1);
+  CHECK(device.wrong_contexts() == 0);
 }

@@ -73,6 +73,12 @@ TEST_CASE("a result becomes an error with operation, name and words") {
                        kiln::device_error);
   CHECK_THROWS_WITH_AS(kiln::cuda::check(driver_result::illegal_address, "cuStreamSynchronize"),
                        doctest::Contains("start anew with KILN_SYNC=1"), kiln::device_error);
+  // What a kernel did that ends the process's use of the device, by CUDA's numbers.
+  for (const int code : {4, 700, 710, 714, 715, 716, 717, 718, 719}) {
+    CHECK_THROWS_WITH_AS(kiln::cuda::check(static_cast<driver_result>(code), "cuX"),
+                         doctest::Contains("can use the device no longer"), kiln::device_error);
+  }
+  CHECK_FALSE(kiln::cuda::is_final(driver_result::launch_out_of_resources));
   CHECK_THROWS_WITH_AS(kiln::cuda::check(static_cast<driver_result>(7777), "cuX"), doctest::Contains("(7777)"),
                        kiln::device_error);
 }

@@ -12,6 +12,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 using kiln::Cuda;
 using kiln::ref;
@@ -46,6 +47,11 @@ extern "C" __global__ void fill_shared(int* place, int count) {
 void add(const device_function& kernel, const ref<storage>& place, int value) {
   void* arguments[] = {&place->data, &value};
   kernel.launch({.grid_x = 2, .block_x = 32}, current_stream(kernel.device()), arguments);
+}
+
+std::vector<void*> add_arguments(const ref<storage>& place) {
+  static int value = 1;
+  return {&place->data, &value};
 }
 
 }  // namespace
@@ -158,4 +164,33 @@ TEST_CASE("an image that was cut off is refused before a driver reads on behind 
     CHECK_THROWS_AS(kiln::cuda::check_image(damaged), kiln::cuda::bad_image);
   }
   kiln::cuda::check_image(std::string(64, 'x'));  // no ELF: a driver knows what to say
+}
+
+TEST_CASE("a block of more threads than a kernel is compiled for, or than have registers, is refused") {
+  if (emulate::skip_on_gpu("it says how many registers a kernel has")) return;
+  const auto& device = emulate::stand_in();
+  const std::string bounded = compile("extern \"C\" __global__ void __launch_bounds__(64) bounded(int* x) { *x = 1; }");
+  const loaded_module code(Cuda{0}, bounded.data());
+  const device_function kernel = code.function("bounded");
+  CHECK(kernel.attribute(kiln::cuda::function_attribute::max_threads_per_block) == 64);
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  void* arguments[] = {&place->data};
+  const kiln::cuda::stream where = current_stream(Cuda{0});
+  CHECK_NOTHROW(kernel.launch({.block_x = 64}, where, arguments));
+  CHECK_THROWS_WITH_AS(kernel.launch({.block_x = 65}, where, arguments),
+                       doctest::Contains("launch of bounded with 1x1x1 blocks of 65x1x1 threads"), kiln::device_error);
+  const loaded_module others(Cuda{0}, image().data());
+  device.set("registers", 255);
+  CHECK_NOTHROW(others.function("add").launch({.block_x = 256}, where, add_arguments(place).data()));
+  CHECK_THROWS_WITH_AS(others.function("add").launch({.block_x = 512}, where, add_arguments(place).data()),
+                       doctest::Contains("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"), kiln::device_error);
+}
+
+TEST_CASE("a module ends in the context of its device, whichever is current") {
+  if (emulate::lacks_second_device()) return;
+  const auto& device = emulate::stand_in();
+  kiln::cuda::driver().context_set_current(kiln::cuda::context_of(Cuda{0}));
+  { const loaded_module code(Cuda{1}, image().data()); }
+  if (device.emulated()) CHECK(device.count("cuModuleUnload") == 1);
+  if (device.emulated()) CHECK(device.wrong_contexts() == 0);
 }

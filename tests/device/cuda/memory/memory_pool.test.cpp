@@ -52,7 +52,7 @@ TEST_CASE("blocks in use never overlap, and all memory comes back") {
       live.pop_back();
     }
   }
-  const long long requests = device.emulated() ? device.count("cuMemAlloc") : 0;
+  const long long requests = device.emulated() ? device.count("cuMemAlloc_v2") : 0;
   live.clear();
   CHECK(requests < 60);  // of some 10,000 blocks
   CHECK(kiln::cuda::memory_stats().in_use == 0);

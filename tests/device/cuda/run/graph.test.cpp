@@ -3,6 +3,7 @@
 #include <kiln/device/cuda/run/graph.hpp>
 
 #include <kiln/device/cuda/memory/memory_copy.hpp>
+#include <kiln/device/cuda/memory/memory_pinned.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
 
@@ -145,15 +146,15 @@ TEST_CASE("a graph that ends and memory that is freed while another is captured 
   long long frees = -1;
   const auto graph = capture([&, first = true]() mutable {
     if (std::exchange(first, false)) return;
-    frees = device.count("cuMemFree");
+    frees = device.count("cuMemFree_v2");
     old = kiln::cuda::graph();
     exact = nullptr;
-    frees = device.count("cuMemFree") - frees;
+    frees = device.count("cuMemFree_v2") - frees;
   });
   CHECK(frees == 0);
-  const long long before = device.count("cuMemFree");
+  const long long before = device.count("cuMemFree_v2");
   (void)new_storage(1);
-  CHECK(device.count("cuMemFree") == before + 2);
+  CHECK(device.count("cuMemFree_v2") == before + 2);
 }
 
 TEST_CASE("work after a capture that failed comes after its warm-ups") {
@@ -178,4 +179,32 @@ TEST_CASE("an empty graph and a stream of another device are errors") {
                          kiln::device_error);
   none = std::move(some);
   CHECK_NOTHROW(none.replay());
+}
+
+TEST_CASE("a copy from or to the host is refused while a graph is captured: a replay would repeat the address") {
+  emulate::stand_in();
+  const ref<storage> block = new_storage(size);
+  const ref<storage> pinned = kiln::cuda::new_pinned_storage(64);
+  char own[64] = {};
+  for (char* const place : {own, static_cast<char*>(pinned->data)}) {
+    CHECK_THROWS_WITH_AS(
+        capture([&] { kiln::cuda::copy_to_device(block->data, place, 64, current_stream(Cuda{0})); }, {}, 0),
+        doctest::Contains("copy_to_device: not possible while a graph is captured"), kiln::device_error);
+    CHECK_THROWS_WITH_AS(
+        capture([&] { kiln::cuda::copy_to_host(place, block->data, 64, current_stream(Cuda{0})); }, {}, 0),
+        doctest::Contains("copy_to_host: not possible while a graph is captured"), kiln::device_error);
+  }
+  CHECK_NOTHROW(kiln::cuda::copy_to_device(block->data, own, 64, current_stream(Cuda{0})));
+}
+
+TEST_CASE("a graph ends in the context of its device, whichever is current") {
+  if (emulate::lacks_second_device()) return;
+  const auto& device = emulate::stand_in();
+  const ref<storage> block = new_storage(64, current_stream(Cuda{1}));
+  {
+    const auto graph = capture([&] { kiln::cuda::fill_bytes(block->data, 0, 64, current_stream(Cuda{1})); }, Cuda{1});
+    kiln::cuda::driver().context_set_current(kiln::cuda::context_of(Cuda{0}));
+  }
+  if (device.emulated()) CHECK(device.count("cuGraphExecDestroy") == 1);
+  if (device.emulated()) CHECK(device.wrong_contexts() == 0);
 }

@@ -41,6 +41,20 @@ class device_scope {
   bool changed_ = false;
 };
 
+namespace detail {
+// For what ends a handle: its device's context is current while `end()` runs. What fails is passed over: at the end of
+// the process the driver may be gone, and there is nothing left to do then.
+template <class End>
+void with_context(Cuda device, End end) noexcept {
+  if (lost_by_fork()) return;
+  try {
+    const device_scope scope(device);
+    end();
+  } catch (...) {
+  }
+}
+}  // namespace detail
+
 /// Lets copies from one device to another go straight, where the machine can; else they go through the host. Once is
 /// enough, more does no harm.
 void connect(Cuda from, Cuda to);

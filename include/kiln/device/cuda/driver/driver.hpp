@@ -147,8 +147,20 @@ std::string describe(driver_result result);
 
 /// True for errors after which the driver refuses all further work of this process.
 constexpr bool is_final(driver_result result) {
-  return result == driver_result::illegal_address || result == driver_result::misaligned_address ||
-         result == driver_result::launch_failed || result == driver_result::deinitialized;
+  switch (result) {
+    case driver_result::deinitialized:
+    case driver_result::illegal_address:
+    case driver_result::assert_failed:
+    case driver_result::hardware_stack_error:
+    case driver_result::illegal_instruction:
+    case driver_result::misaligned_address:
+    case driver_result::invalid_address_space:
+    case driver_result::invalid_program_counter:
+    case driver_result::launch_failed:
+      return true;
+    default:
+      return false;
+  }
 }
 
 namespace detail {

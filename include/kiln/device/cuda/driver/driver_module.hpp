@@ -145,7 +145,7 @@ class loaded_module {
     return *this;
   }
   ~loaded_module() {
-    if (handle_ != nullptr && !detail::lost_by_fork()) driver().module_unload(handle_);
+    if (handle_ != nullptr) detail::with_context(device_, [this] { driver().module_unload(handle_); });
   }
 
   /// A kernel by its name. Throws bad_image if there is none of this name.

@@ -26,7 +26,7 @@ class event {
     return *this;
   }
   ~event() {
-    if (handle_ != nullptr && !detail::lost_by_fork()) driver().event_destroy(handle_);
+    if (handle_ != nullptr) detail::with_context(device_, [this] { driver().event_destroy(handle_); });
   }
 
   /// Marks the end of all work so far of a stream of the same device.

@@ -7,8 +7,7 @@
 namespace kiln::cuda {
 
 KILN_INLINE void destroy(stream_state* state) noexcept {
-  // At the process's end the driver may be gone already; there is nothing left to do then.
-  if (!state->foreign && !detail::lost_by_fork()) driver().stream_destroy(state->handle);
+  if (!state->foreign) detail::with_context(state->device, [state] { driver().stream_destroy(state->handle); });
   delete state;
 }
 

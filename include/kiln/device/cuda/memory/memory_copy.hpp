@@ -33,12 +33,12 @@ void check_copy(driver_result result, std::string_view operation, const void* to
 
 }  // namespace detail
 
-/// Copies from the host. Pinned memory is read when the stream comes to it: it must live and stay as it is until then
-/// (record_pinned_use). Ordinary memory is read before the call returns.
+/// Copies from the host. Not while a graph is captured (device_error). Pinned memory is read when the stream comes to
+/// it: it must live and stay as it is until then (record_pinned_use). Ordinary memory is read before the call returns.
 void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& where);
 
-/// Copies to the host. Pinned memory is written when the stream comes to it. Ordinary memory is written before the call
-/// returns, so the host waits.
+/// Copies to the host. Not while a graph is captured (device_error). Pinned memory is written when the stream comes to
+/// it. Ordinary memory is written before the call returns, so the host waits.
 void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& where);
 
 /// Copies within a device, in the order of one of its streams. The two places must not overlap.

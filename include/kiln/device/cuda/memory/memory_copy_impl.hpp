@@ -42,8 +42,10 @@ KILN_INLINE void check_copy(driver_result result, std::string_view operation, co
 
 namespace kiln::cuda {
 
+// A graph would copy from or to the same place of the host at each replay, whatever is there by then.
 KILN_INLINE void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& where) {
   if (bytes == 0) return;
+  detail::refuse_in_capture("copy_to_device");
   const device_scope scope(where.device());
   detail::check_copy(driver().copy_to_device(detail::address(to), from, bytes, where.handle()), "copy_to_device", to,
                      true, from, false, bytes);
@@ -51,6 +53,7 @@ KILN_INLINE void copy_to_device(void* to, const void* from, std::size_t bytes, c
 
 KILN_INLINE void copy_to_host(void* to, const void* from, std::size_t bytes, const stream& where) {
   if (bytes == 0) return;
+  detail::refuse_in_capture("copy_to_host");
   const device_scope scope(where.device());
   detail::check_copy(driver().copy_to_host(to, detail::address(from), bytes, where.handle()), "copy_to_host", to, false,
                      from, true, bytes);

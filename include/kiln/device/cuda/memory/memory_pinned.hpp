@@ -33,6 +33,7 @@ namespace detail {
 struct pinned_block {
   void* start = nullptr;
   std::size_t size = 0;
+  Cuda device;                // in whose context it was pinned
   std::vector<stream> users;  // whose copies name it
   std::vector<event> marks;   // once it is freed
 };
@@ -105,7 +106,7 @@ struct pinned_memory {
   void free_kept() {
     for (auto& [size, blocks] : free) {
       for (pinned_block* block : blocks) {
-        driver().host_memory_free(block->start);
+        with_context(block->device, [&] { driver().host_memory_free(block->start); });
         counts.cached -= size;
         delete block;
       }
@@ -131,6 +132,7 @@ struct pinned_memory {
     auto* block = new pinned_block;
     block->start = start;
     block->size = size;
+    block->device = device;
     return block;
   }
 };

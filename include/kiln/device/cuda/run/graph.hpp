@@ -39,7 +39,7 @@ class graph {
   }
   ~graph() {
     // The driver lets a replay under way end first.
-    if (ready_ != nullptr && !detail::lost_by_fork()) driver().graph_exec_destroy(ready_);
+    if (ready_ != nullptr) detail::with_context(device_, [this] { driver().graph_exec_destroy(ready_); });
   }
 
   /// Queues all of the work once more, in a stream's order. Does not wait. Random numbers are the default generator's
