@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "block_races.hpp"
 #include "fiber.hpp"
 #include "interface.hpp"
 #include "races.hpp"
@@ -63,7 +65,7 @@ class scheduler {
     std::iota(order_.begin(), order_.end(), 0u);
     for (unsigned i = 0; i < threads_.size(); ++i)
       threads_[i].index = {i % how.block.x, i / how.block.x % how.block.y, i / how.block.x / how.block.y};
-    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail};
+    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail, &fence};
     *view_.host = offered;
     *view_.dynamic_shared = shared_.data();
     set(view_.block_size, how.block);
@@ -81,6 +83,7 @@ class scheduler {
     std::iota(blocks.begin(), blocks.end(), std::size_t{0});
     if (how_.seed != 0) random_.permute(blocks);
     for (const std::size_t number : blocks) {
+      between_blocks_.begin_block(number);
       view_.block_index[0] = static_cast<unsigned>(number % how_.grid.x);
       view_.block_index[1] = static_cast<unsigned>(number / how_.grid.x % how_.grid.y);
       view_.block_index[2] = static_cast<unsigned>(number / how_.grid.x / how_.grid.y);
@@ -107,6 +110,7 @@ class scheduler {
       }
       if (!moved && !release_block()) return abandon();
     }
+    if (std::string words = different_values(); !words.empty()) throw failure(block_words() + ": " + words);
   }
 
   void resume(thread_state& thread) {
@@ -265,6 +269,8 @@ class scheduler {
   }
 
   void note(const void* address, std::size_t bytes, race_log::access kind) {
+    if (overwritten_.place != nullptr)
+      if (std::string words = different_values(); !words.empty()) stop(std::move(words));
     const char* start = static_cast<const char*>(address);
     const auto static_bytes = static_cast<std::size_t>(view_.shared_end - view_.shared_begin);
     if (stacks_.holds(address)) return;
@@ -275,6 +281,24 @@ class scheduler {
     if (start >= constants_.begin && start + bytes <= constants_.end) return;
     if (!in_device_memory(reinterpret_cast<std::uintptr_t>(address), bytes))
       stop(stray(start, bytes, kind != race_log::access::read));
+    if (how_.grid.count() == 1 || !view_.checked) return;
+    // Reads of a copy are reads of what it is a copy of.
+    const auto place = reinterpret_cast<std::uintptr_t>(address) - last_block_.start + last_block_.original;
+    const block_race_log::race found = between_blocks_.note(place, bytes, kind);
+    if (found.block < 0) return;
+    std::string words =
+        text("race between blocks: ", kind == race_log::access::read ? "reads" : "writes", " what block ", found.block,
+             " of the grid used, with no __threadfence and atomic operation between");
+    if (!found.both_write) stop(std::move(words));
+    overwritten_ = {start, std::string(start, bytes), std::move(words)};
+  }
+
+  // A value that two blocks write is no mistake if it is the same one, which shows once it is written.
+  std::string different_values() {
+    const bool differs = overwritten_.place != nullptr &&
+                         std::memcmp(overwritten_.place, overwritten_.before.data(), overwritten_.before.size()) != 0;
+    overwritten_.place = nullptr;
+    return differs ? overwritten_.words : std::string();
   }
 
   // Without a lock and mostly without a search: each access of each thread comes here.
@@ -304,6 +328,7 @@ class scheduler {
   }
 
   static void fail(const char* words) { current_->stop(words); }
+  static void fence() { current_->between_blocks_.fence(); }
 
   // From a fiber: ends the launch. The fiber is never resumed, so nothing on its stack may own memory by then.
   [[noreturn]] void stop(std::string words) {
@@ -361,6 +386,11 @@ class scheduler {
   order_source random_;
   std::vector<char> shared_;
   race_log races_;
+  block_race_log between_blocks_;
+  struct {
+    const char* place = nullptr;
+    std::string before, words;
+  } overwritten_;  // the last value that two blocks wrote
   std::vector<watched_block> memory_ = watched_memory::instance().blocks();
   watched_block last_block_;
   std::vector<thread_state> threads_;

@@ -16,9 +16,15 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __constant__ static
-// One block runs at a time, so static memory is shared memory. The section lets the scheduler poison it. g++ ignores
-// the section inside templates and inline functions: declare shared arrays in the kernel itself.
+// One block runs at a time, so static memory is shared memory, which the scheduler poisons. In a module it is all
+// memory that begins as zeros, since nothing else of a module does: g++ ignores sections inside templates and inline
+// functions. In a test's own file, where that would be the test's memory, it is a section: there shared arrays are
+// declared in the kernel itself.
+#if defined(KILN_EMULATOR_STANDALONE)
+#define __shared__ static
+#else
 #define __shared__ static __attribute__((section("kiln_shared")))
+#endif
 
 // For what reads the host's memory: no access check, no sanitizer.
 #if defined(__clang__)
@@ -39,6 +45,11 @@ using size_t = decltype(sizeof 0);
 #endif
 
 extern "C" {
+#if defined(KILN_EMULATOR_STANDALONE)
+// Made by the linker around what begins as zeros.
+extern char __bss_start[] __attribute__((visibility("hidden")));
+extern char _end[] __attribute__((visibility("hidden")));
+#endif
 // Made by the linker around the section; absent if no kernel has shared memory.
 extern char __start_kiln_shared[] __attribute__((weak, visibility("hidden")));
 extern char __stop_kiln_shared[] __attribute__((weak, visibility("hidden")));
@@ -54,7 +65,8 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-inline uint3 threadIdx{}, blockIdx{};
+// None of these begins as zero: that is shared memory's.
+inline uint3 threadIdx{1, 1, 1}, blockIdx{1, 1, 1};
 inline dim3 blockDim{}, gridDim{};
 inline constexpr int warpSize = 32;
 
@@ -66,13 +78,18 @@ inline constexpr bool checked = true;
 inline constexpr bool checked = false;
 #endif
 
-inline services host{};
-inline void* dynamic_shared_start = nullptr;
+inline void nothing() {}
+inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr, nullptr};
+inline char no_shared[1] = {1};
+inline void* dynamic_shared_start = no_shared;
 
 KILN_EMULATOR_UNCHECKED inline device_view view() {
-  return {&host,      &threadIdx.x,          &blockIdx.x,         &blockDim.x,
-          &gridDim.x, &dynamic_shared_start, __start_kiln_shared, __stop_kiln_shared,
-          checked};
+#if defined(KILN_EMULATOR_STANDALONE)
+  char *const begin = __bss_start, *const end = _end;
+#else
+  char *const begin = __start_kiln_shared, *const end = __stop_kiln_shared;
+#endif
+  return {&host, &threadIdx.x, &blockIdx.x, &blockDim.x, &gridDim.x, &dynamic_shared_start, begin, end, checked};
 }
 
 /// In place of `extern __shared__ T memory[];`, which a host compiler cannot say.
@@ -81,10 +98,10 @@ inline void* dynamic_shared() {
 }
 
 // A kernel behind `entry`: its parameters follow from its type. Not checked itself: it reads the host's memory.
-template <auto Kernel, int MostThreads = 1024>
+template <auto Kernel>
 struct call;
-template <class... Parameters, void (*Kernel)(Parameters...), int MostThreads>
-struct call<Kernel, MostThreads> {
+template <class... Parameters, void (*Kernel)(Parameters...)>
+struct call<Kernel> {
   template <int... Index>
   struct places {};
   template <int Count, int... Index>
@@ -102,7 +119,7 @@ struct call<Kernel, MostThreads> {
     spread(arguments, typename count_up<static_cast<int>(sizeof...(Parameters))>::type{});
   }
   static constexpr bytes sizes[] = {sizeof(Parameters)..., 0};
-  static constexpr kernel description{&run, sizes, sizeof...(Parameters), MostThreads};
+  static constexpr bytes count = sizeof...(Parameters);
 };
 
 // Bits of a value of up to eight bytes, as a word.
@@ -151,7 +168,9 @@ inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
 inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) {
   emulator::host.warp(emulator::meeting::sync_warp, line, mask, 0, -1);
 }
-inline void __threadfence() {}
+inline void __threadfence() {
+  emulator::host.fence();
+}
 inline void __threadfence_block() {}
 inline void __nanosleep(unsigned) {
   emulator::host.yield();

@@ -26,18 +26,21 @@ struct services {
   void (*atomic)(const void* address, bytes size);
   /// Ends the launch with this text.
   void (*fail)(const char* text);
+  /// __threadfence: what the block did so far comes before its next atomic operation, for all others.
+  void (*fence)();
 };
 
 /// A kernel behind the parameters that the driver takes: a pointer to each argument.
 using entry = void (*)(void** arguments);
 
-/// A kernel, how many bytes each of its parameters has, which is what a launch has to copy, and how many threads of a
-/// block it is compiled for.
+/// A kernel, how many bytes each of its parameters has, which is what a launch has to copy, how many threads of a block
+/// it is compiled for, and a 'r' for each parameter that is read through the read-only cache, `const T* __restrict__`.
 struct kernel {
   entry run;
   const bytes* sizes;
   bytes count;
-  bytes most_threads;
+  bytes most_threads = 1024;
+  const char* read_only = "";
 };
 
 /// Where a unit of device code keeps what the scheduler sets, and its shared memory.

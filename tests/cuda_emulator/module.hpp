@@ -9,6 +9,7 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -120,6 +121,28 @@ inline int launch_bound_of(std::string_view text, const std::string& kernel) {
   return found == text.npos || found > name ? 1024 : std::atoi(std::string(text.substr(found + bounds.size())).c_str());
 }
 
+/// For each parameter of a kernel 'r' if it is a `const T* __restrict__`, which is read through a cache that does not
+/// learn of what the kernel writes; else '.'.
+inline std::string read_only_parameters(std::string_view text, const std::string& kernel) {
+  const auto name = text.find(" " + kernel + "(");
+  std::string all, parameter;
+  if (name == text.npos) return all;
+  int depth = 0;
+  for (auto at = name + kernel.size() + 2; at < text.size(); ++at) {
+    const char c = text[at];
+    if (depth == 0 && (c == ',' || c == ')')) {
+      const auto is = [&](std::string_view part) { return parameter.find(part) != parameter.npos; };
+      if (!parameter.empty()) all += is("const ") && is("*") && is("__restrict__") ? 'r' : '.';
+      parameter.clear();
+      if (c == ')') break;
+      continue;
+    }
+    depth += c == '(' || c == '<' ? 1 : c == ')' || c == '>' ? -1 : 0;
+    parameter += c;
+  }
+  return all;
+}
+
 /// CUDA's `extern __shared__ T name[];` as a host compiler can say it: a pointer to the launch's dynamic shared memory.
 inline std::string with_dynamic_shared(std::string text) {
   constexpr std::string_view mark = "extern __shared__ ";
@@ -151,7 +174,9 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
   whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
   for (const std::string& name : kernels_of(text))
     whole += "extern const emulator::kernel kiln_kernel_" + name + ";\nconst emulator::kernel kiln_kernel_" + name +
-             " = emulator::call<&" + name + ", " + std::to_string(launch_bound_of(text, name)) + ">::description;\n";
+             "{&emulator::call<&" + name + ">::run, emulator::call<&" + name + ">::sizes, emulator::call<&" + name +
+             ">::count, " + std::to_string(launch_bound_of(text, name)) + ", \"" + read_only_parameters(text, name) +
+             "\"};\n";
   whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
   for (const auto& [name, content] : headers) {
     const std::string path = folder.path() + "/" + name;
@@ -164,7 +189,8 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
   const std::string source = folder.path() + "/kernels.cpp", object = folder.path() + "/kernels.so",
                     log = folder.path() + "/log", emulator = detail::folder_of_emulator();
   detail::write_file(source, whole);
-  const std::string command = detail::host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -fwrapv" +
+  const std::string command = detail::host_compiler() +
+                              " -std=c++20 -O1 -fPIC -shared -nostartfiles -fvisibility=hidden -fwrapv" +
                               " -ffp-contract=off -DKILN_EMULATOR_STANDALONE -I '" + folder.path() + "' -include '" +
                               emulator + "device.hpp' -include '" + emulator + "hooks.hpp'" + detail::check_options() +
                               " '" + source + "' -nodefaultlibs -o '" + object + "' -lm -lc > '" + log + "' 2>&1";
@@ -190,8 +216,21 @@ class module {
   /// Shared memory that the text declares.
   std::size_t shared_bytes() const { return static_cast<std::size_t>(view_.shared_end - view_.shared_begin); }
 
-  void run(emulator::entry kernel, const shape& how, void** arguments) const {
-    emulate::run(view_, kernel, how, arguments, constants_);
+  /// Parameters that are read through the read-only cache see device memory as it is at the start of the launch.
+  void run(const emulator::kernel& kernel, const shape& how, void** arguments) const {
+    std::vector<watched_copy> copies;
+    std::vector<void*> addresses(kernel.count), places(arguments, arguments + kernel.count);
+    for (std::size_t i = 0; kernel.read_only[i] != 0; ++i) {
+      if (kernel.read_only[i] != 'r') continue;
+      std::memcpy(&addresses[i], arguments[i], sizeof(void*));
+      const watched_block block = watched_memory::instance().block_of(addresses[i]);
+      if (block.bytes == 0 || block.bytes > most_copied) continue;
+      copies.emplace_back(block);
+      addresses[i] = copies.back().at(addresses[i]);
+      places[i] = &addresses[i];
+    }
+    places.push_back(nullptr);
+    emulate::run(view_, kernel.run, how, places.data(), constants_);
   }
 
   /// Runs a kernel. The types of the arguments must be exactly those of its parameters: the driver cannot convert
@@ -202,10 +241,12 @@ class module {
     if (found == nullptr) throw failure("the module has no kernel " + kernel);
     if (found->count != sizeof...(arguments)) throw failure("another number of arguments than parameters of " + kernel);
     void* places[] = {static_cast<void*>(&arguments)..., nullptr};
-    run(found->run, how, places);
+    run(*found, how, places);
   }
 
  private:
+  static constexpr std::size_t most_copied = std::size_t{4} << 20;
+
   void load(const std::string& object) {
     const detail::scratch_folder folder;  // a loaded file may be removed
     const std::string path = folder.path() + "/kernels.so";

@@ -143,6 +143,40 @@ extern "C" __global__ void where(sizes all, int2* out) {
   int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
   if (row < all.rows && column < all.columns) out[row * all.columns + column] = make_int2(row, column);
 }
+template <int N>
+__device__ float first_of_shared(bool write) {
+  __shared__ float values[N];
+  if (write && threadIdx.x == 0) values[0] = 1;
+  __syncthreads();
+  return values[0];
+}
+extern "C" __global__ void shared_of_a_template(float* out, bool write) {
+  out[blockIdx.x] = first_of_shared<8>(write && blockIdx.x == 0);
+}
+extern "C" __global__ void neighbour_block(float* x) {
+  const float other = x[(blockIdx.x + 1) % gridDim.x];
+  x[blockIdx.x] = other + 1;
+}
+extern "C" __global__ void both_write(float* x, bool same) { x[0] = same ? 1 : blockIdx.x; }
+extern "C" __global__ void last_block_adds(float* part, unsigned* count, float* out, bool fence) {
+  if (threadIdx.x != 0) return;
+  part[blockIdx.x] = 1;
+  if (fence) __threadfence();
+  if (atomicAdd(count, 1u) != gridDim.x - 1) return;
+  float sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += part[i];
+  *out = sum;
+  *count = 0;
+}
+extern "C" __global__ void bytes_of_blocks(char* x) { x[blockIdx.x] = 1; }
+extern "C" __global__ void reads_ahead(float* y, const float* __restrict__ x) {
+  y[blockIdx.x] = x[(blockIdx.x + 1) % gridDim.x];
+}
+extern "C" __global__ void reads_back(float* y, const float* __restrict__ cached, const float* x) {
+  y[0] = 5;
+  y[1] = cached[0];
+  y[2] = x[0];
+}
 )";
 
 const module& kernels() {
@@ -362,7 +396,52 @@ TEST_CASE("dynamic shared memory is declared as in CUDA") {
 
 TEST_CASE("the kernels of a text are found by their mark") {
   const auto names = emulate::kernels_of(text);
-  CHECK(names.size() == 16);
+  CHECK(names.size() == 23);
   CHECK(names.front() == "total");
-  CHECK(names.back() == "where");
+  CHECK(names.back() == "reads_back");
+}
+
+TEST_CASE("shared memory of a template is poisoned before each block") {
+  buffer<float> out(3);
+  kernels().launch("shared_of_a_template", {{3}, {32}, 0, 0}, out.data(), true);
+  CHECK(out[0] == 1);
+  CHECK(out[1] != out[1]);
+  CHECK(out[2] != out[2]);
+}
+
+TEST_CASE("a race between blocks is reported in whatever order they run") {
+  buffer<float> x(4), part(4), out(1);
+  buffer<unsigned> count{0};
+  buffer<char> bytes(8);
+  for (const unsigned seed : {0u, 1u, 2u, 3u}) {
+    CHECK(holds(report("neighbour_block", {{4}, {1}, 0, seed}, x.data()), "race between blocks"));
+    CHECK(holds(report("both_write", {{2}, {1}, 0, seed}, x.data(), false), "race between blocks: writes what block"));
+    CHECK(report("both_write", {{2}, {1}, 0, seed}, x.data(), true) == "nothing to report");
+    CHECK(report("bytes_of_blocks", {{8}, {1}, 0, seed}, bytes.data()) == "nothing to report");
+    count[0] = 0;
+    CHECK(report("last_block_adds", {{4}, {32}, 0, seed}, part.data(), count.data(), out.data(), true) ==
+          "nothing to report");
+    CHECK(out[0] == 4);
+    CHECK(count[0] == 0);
+    CHECK(holds(report("last_block_adds", {{4}, {32}, 0, seed}, part.data(), count.data(), out.data(), false),
+                "race between blocks: reads what block"));
+  }
+}
+
+TEST_CASE("what is read through the read-only cache does not learn of what the kernel writes") {
+  buffer<float> y{1, 2, 3};
+  const float* const same = y.data();
+  kernels().launch("reads_back", {{1}, {1}}, y.data(), same, same);
+  CHECK(y[1] == 1);
+  CHECK(y[2] == 5);
+  // And races between blocks are seen through it.
+  CHECK(holds(report("reads_ahead", {{3}, {1}}, y.data(), same), "race between blocks"));
+}
+
+TEST_CASE("a kernel tells the threads of its launch bounds, and which parameters are read-only") {
+  CHECK(kernels().find("total")->most_threads == 256);
+  CHECK(kernels().find("both_write")->most_threads == 1024);
+  CHECK(kernels().find("reads_back")->read_only == std::string(".r."));
+  CHECK(emulate::read_only_parameters("void f(\n    const vec<float, 4>* __restrict__ a, float* __restrict__ b)",
+                                      "f") == "r.");
 }

@@ -110,8 +110,8 @@ inline std::string stand_in_path() {
   std::string sources = folder;  // it keeps where it was made
   for (const char* name :
        {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp", "module.hpp",
-        "block.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp", "stand_in_cudnn.cpp",
-        "stand_in_cudnn.hpp", "stand_in_cudnn_batch_norm.cpp", "stand_in_elements.hpp",
+        "block.hpp", "block_races.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp",
+        "stand_in_cudnn.cpp", "stand_in_cudnn.hpp", "stand_in_cudnn_batch_norm.cpp", "stand_in_elements.hpp",
         "../../include/kiln/device/cuda/libraries/cublaslt.hpp", "../../include/kiln/device/cuda/libraries/cudnn.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +

@@ -221,9 +221,9 @@ driver_result cuDeviceGetAttribute(int* value, device_attribute which, device_nu
     case device_attribute::max_threads_per_multiprocessor:
       return *value = 2048, ok;
     case device_attribute::compute_capability_major:
-      return *value = 9, ok;
+      return *value = static_cast<int>(state::instance().settings["architecture"] / 10), ok;
     case device_attribute::compute_capability_minor:
-      return *value = 0, ok;
+      return *value = static_cast<int>(state::instance().settings["architecture"] % 10), ok;
     case device_attribute::max_shared_memory_per_block_optin:
       return *value = 227 << 10, ok;
     case device_attribute::memory_pools_supported:
@@ -517,6 +517,15 @@ driver_result cuFuncGetAttribute(int* value, function_attribute which, function_
   }
   return driver_result::invalid_value;
 }
+driver_result cuFuncGetParamInfo(function_handle function, std::size_t index, std::size_t* offset, std::size_t* size) {
+  if (index >= function->kernel->count) return driver_result::invalid_value;
+  *offset = 0;
+  for (std::size_t i = 0; i <= index; ++i) {
+    *size = function->kernel->sizes[i];
+    *offset = (*offset + *size - 1) / *size * *size + (i < index ? *size : 0);
+  }
+  return ok;
+}
 driver_result cuFuncSetAttribute(function_handle function, function_attribute which, int value) {
   if (which != function_attribute::max_dynamic_shared_size_bytes || value < 0 || value > 227 << 10)
     return driver_result::invalid_value;
@@ -553,7 +562,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
   return all.enqueue(stream_of(stream), [&all, function, how, kept, fails] {
     if (fails) return driver_result::launch_failed;
     try {
-      function->code->run(function->kernel->run, how, kept->places.data());
+      function->code->run(*function->kernel, how, kept->places.data());
     } catch (const emulate::failure& caught) {
       all.report = caught.what();
       return driver_result::illegal_address;

@@ -14,6 +14,7 @@ namespace {
 
 struct program {
   std::string text, log, object;
+  bool is_ptx = false;  // the option names a virtual architecture: no machine code then
   std::vector<emulate::named_text> headers;
 };
 
@@ -89,6 +90,7 @@ int nvrtcDestroyProgram(program** made) {
 }
 int nvrtcCompileProgram(program* made, int count, const char* const* options) {
   for (int i = 0; i < count; ++i) {
+    made->is_ptx |= std::string_view(options[i]).starts_with("-arch=compute_");
     if (known_architecture(options[i])) continue;
     made->log = std::string("nvrtc: error: invalid value for --gpu-architecture: ") + options[i];
     return invalid_option;
@@ -115,13 +117,14 @@ int nvrtcGetProgramLog(program* made, char* place) {
   return give(made->log, place);
 }
 int nvrtcGetPTXSize(program* made, std::size_t* size) {
-  return *size = made->text.size() + 1, success;
+  return *size = made->object.size() + 1, success;
 }
 int nvrtcGetPTX(program* made, char* place) {
-  return give(made->text, place);
+  std::memcpy(place, made->object.data(), made->object.size());
+  return place[made->object.size()] = 0, success;
 }
 int nvrtcGetCUBINSize(program* made, std::size_t* size) {
-  return *size = made->object.size(), success;
+  return *size = made->is_ptx ? 0 : made->object.size(), success;
 }
 int nvrtcGetCUBIN(program* made, char* place) {
   std::memcpy(place, made->object.data(), made->object.size());

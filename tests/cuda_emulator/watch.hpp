@@ -14,6 +14,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emulate {
@@ -21,6 +22,7 @@ namespace emulate {
 struct watched_block {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
+  std::uintptr_t original = 0;  ///< the start, or that of the block that this one is a copy of
   bool holds(std::uintptr_t address, std::size_t count) const {
     return address - start < bytes && count <= bytes - (address - start);
   }
@@ -34,9 +36,10 @@ class watched_memory {
     return memory;
   }
 
-  void add(const void* start, std::size_t bytes) {
+  void add(const void* start, std::size_t bytes, std::uintptr_t original = 0) {
     const std::lock_guard lock(mutex_);
-    blocks_[reinterpret_cast<std::uintptr_t>(start)] = bytes;
+    const auto at = reinterpret_cast<std::uintptr_t>(start);
+    blocks_[at] = {at, bytes, original != 0 ? original : at};
   }
   void remove(const void* start) {
     const std::lock_guard lock(mutex_);
@@ -47,8 +50,18 @@ class watched_memory {
   std::vector<watched_block> blocks() {
     const std::lock_guard lock(mutex_);
     std::vector<watched_block> all;
-    for (const auto& [start, bytes] : blocks_) all.push_back({start, bytes});
+    for (const auto& [start, block] : blocks_) all.push_back(block);
     return all;
+  }
+
+  /// The block that holds an address; one of no bytes if none does.
+  watched_block block_of(const void* address) {
+    const std::lock_guard lock(mutex_);
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const auto after = blocks_.upper_bound(at);
+    if (after == blocks_.begin()) return {};
+    const watched_block before = std::prev(after)->second;
+    return before.holds(at, 1) ? before : watched_block{};
   }
 
   /// What is near an address that no block holds, in words.
@@ -58,12 +71,12 @@ class watched_memory {
     std::ostringstream out;
     auto next = blocks_.upper_bound(start);
     const auto before = next == blocks_.begin() ? blocks_.end() : std::prev(next);
-    if (before != blocks_.end() && start - before->first < before->second + 4096) {
-      out << "at byte " << start - before->first << " of a block of " << before->second << " bytes";
-      if (start - before->first < before->second)
-        out << ", " << start - before->first + bytes - before->second << " of them past its end";
+    if (before != blocks_.end() && start - before->first < before->second.bytes + 4096) {
+      out << "at byte " << start - before->first << " of a block of " << before->second.bytes << " bytes";
+      if (start - before->first < before->second.bytes)
+        out << ", " << start - before->first + bytes - before->second.bytes << " of them past its end";
     } else if (next != blocks_.end() && next->first - start < 4096) {
-      out << next->first - start << " bytes before a block of " << next->second << " bytes";
+      out << next->first - start << " bytes before a block of " << next->second.bytes << " bytes";
     } else {
       out << "at " << address << ", where no device memory is";
     }
@@ -72,7 +85,32 @@ class watched_memory {
 
  private:
   std::mutex mutex_;
-  std::map<std::uintptr_t, std::size_t> blocks_;
+  std::map<std::uintptr_t, watched_block> blocks_;
+};
+
+/// A copy of a block for one launch, watched as the block is, at an address of the same alignment.
+class watched_copy {
+ public:
+  explicit watched_copy(const watched_block& of) : of_(of), memory_(of.bytes + alignment + of.start % alignment) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data());
+    start_ = memory_.data() + (alignment - begin % alignment) % alignment + of.start % alignment;
+    std::memcpy(start_, reinterpret_cast<const void*>(of.start), of.bytes);
+    watched_memory::instance().add(start_, of.bytes, of.start);
+  }
+  watched_copy(watched_copy&& other) noexcept
+      : of_(other.of_), memory_(std::move(other.memory_)), start_(std::exchange(other.start_, nullptr)) {}
+  watched_copy& operator=(watched_copy&&) = delete;
+  ~watched_copy() {
+    if (start_ != nullptr) watched_memory::instance().remove(start_);
+  }
+  /// Where in the copy an address of the block is.
+  void* at(const void* address) const { return start_ + (reinterpret_cast<std::uintptr_t>(address) - of_.start); }
+
+ private:
+  static constexpr std::uintptr_t alignment = 512;
+  watched_block of_;
+  std::vector<char> memory_;
+  char* start_ = nullptr;
 };
 
 /// Device memory for exactly `size` values, filled with 0xff bytes (NaN in every floating-point type), so that a value

@@ -31,7 +31,7 @@ double error_of(real got, real want, const oracles::oracle& o, real operand) {
 }
 
 template <class T>
-void check_floats(one_op::job& j, const emulate::module& module, const oracles::oracle& o) {
+void check_floats(one_op::job& j, const emulated::module& module, const oracles::oracle& o) {
   std::vector<T> xs, ys;
   simd_test::pairs<T>(xs, ys, -12, 12, -9, 9, 60);
   const std::size_t n = j.leaves[0].size();
@@ -162,7 +162,7 @@ bool integer_oracle(std::string_view op, T a, T b, T c, long double& out) {
 }
 
 template <class T>
-void check_integers(one_op::job& j, const emulate::module& module) {
+void check_integers(one_op::job& j, const emulated::module& module) {
   using limits = std::numeric_limits<T>;
   const std::vector<T> some{T(0),  T(1),   T(2),          T(3),          T(7),  T(8),  T(15), T(31),
                             T(64), T(100), limits::max(), limits::min(), T(-1), T(-2), T(-7), T(-128)};
@@ -176,7 +176,7 @@ void check_integers(one_op::job& j, const emulate::module& module) {
     else
       for (std::size_t i = 0; i < n; ++i) j.leaves[k].set(i, values[i] != T(0));
   }
-  emulate::buffer<std::uint32_t> fault{0};
+  emulated::buffer<std::uint32_t> fault{0};
   emulated::run(module, j.printed, j.how, j.what, 3, {}, fault.data());
   const bool divides = j.op->name == "fmod" || j.op->name == "remainder";
   CHECK_MESSAGE(fault[0] == (divides ? 1u : 0u), j.op->name);
@@ -206,7 +206,7 @@ TEST_CASE("every op on CUDA: values of floats are those of the C++ library") {
       CHECK_MESSAGE(known, op->name, " has no oracle in oracles.hpp");
       if (oracles::elementwise().count(op->name)) jobs.emplace_back(*op, type, false, 1501).print();
     }
-  const emulate::module module(together(jobs), emulated::headers());
+  const emulated::module module(together(jobs), emulated::headers());
   for (one_op::job& j : jobs) {
     const oracles::oracle& o = oracles::elementwise().at(j.op->name);
     if (j.type == dtype::float32)
@@ -223,7 +223,7 @@ TEST_CASE("every op on CUDA: integers wrap around, and divisions by zero are rep
       if (!is_floating(type) && one_op::takes(all_ops{}, op->code, type))
         jobs.emplace_back(*op, type, false, 257).print();
   CHECK(jobs.size() > 180);
-  const emulate::module module(together(jobs), emulated::headers());
+  const emulated::module module(together(jobs), emulated::headers());
   for (one_op::job& j : jobs)
     visit_dtype(j.type, [&]<class T>(std::type_identity<T>) {
       if constexpr (std::integral<T>) check_integers<T>(j, module);
@@ -236,7 +236,7 @@ TEST_CASE("every op on CUDA: half types are computed in float and rounded once")
     for (const dtype type : {dtype::float16, dtype::bfloat16})
       if (oracles::elementwise().count(op->name) && one_op::takes(all_ops{}, op->code, type))
         jobs.emplace_back(*op, type, false, 97).print();
-  const emulate::module module(together(jobs), emulated::headers());
+  const emulated::module module(together(jobs), emulated::headers());
   for (one_op::job& j : jobs) {
     const oracles::oracle& o = oracles::elementwise().at(j.op->name);
     for (std::size_t k = 0; k < j.leaves.size(); ++k)
@@ -273,7 +273,7 @@ TEST_CASE("every op on CUDA: gradients agree with finite differences") {
     if (any) jobs.emplace_back(*op, dtype::float64, true, 121).print();
   }
   CHECK(jobs.size() > 55);
-  const emulate::module module(together(jobs), emulated::headers());
+  const emulated::module module(together(jobs), emulated::headers());
   for (one_op::job& j : jobs) {
     const oracles::oracle& o = oracles::elementwise().at(j.op->name);
     const std::size_t arity = static_cast<std::size_t>(j.op->arity);
@@ -330,7 +330,7 @@ TEST_CASE("every op on CUDA: digamma and polygamma at points whose values are kn
       for (const dtype type : {dtype::float32, dtype::float64})
         jobs.emplace_back(*op, type, false, static_cast<std::int64_t>(points.size())).print();
   REQUIRE(jobs.size() == 4);
-  const emulate::module module(together(jobs), emulated::headers());
+  const emulated::module module(together(jobs), emulated::headers());
   for (one_op::job& j : jobs) {
     const bool order = j.op->arity == 2;
     for (std::size_t i = 0; i < points.size(); ++i) {

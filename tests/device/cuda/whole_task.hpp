@@ -63,7 +63,7 @@ struct whole_task {
                               [&](std::size_t bytes) { return scratch.emplace_back(dtype::uint8, bytes).data(); });
     for (const cuda::launch& l : launches) sources.push_back(print_kernel(l));
   }
-  void run_and_check(const emulate::module& module, double tolerance) {
+  void run_and_check(const emulated::module& module, double tolerance) {
     std::vector<std::vector<real>> before;
     for (memory& m : results) {
       before.emplace_back();
@@ -109,7 +109,7 @@ inline void run_all(std::deque<whole_task>& tasks, double tolerance, bool compil
   for (const whole_task& t : tasks)
     for (const cuda::source& s : t.sources)
       if (seen.insert(s.name).second) text += s.text;
-  const emulate::module module(text, emulated::headers());
+  const emulated::module module(text, emulated::headers());
   for (whole_task& t : tasks) t.run_and_check(module, tolerance);
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) {

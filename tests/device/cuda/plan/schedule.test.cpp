@@ -157,7 +157,7 @@ TEST_CASE("schedule: nothing to reduce gives the identity, or an error that says
   t.place_result(0, {1, 0});
   t.make();
   REQUIRE(t.launches.size() == 1);
-  const emulate::module module(t.sources[0].text, emulated::headers());
+  const emulated::module module(t.sources[0].text, emulated::headers());
   emulated::run(module, t.sources[0], t.launches[0].how, t.launches[0].job, 2);
   for (std::size_t i = 0; i < 4; ++i) CHECK(t.results[0][i] == 2);
 

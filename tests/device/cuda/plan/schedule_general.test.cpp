@@ -115,7 +115,7 @@ TEST_CASE("schedule_general: results that nobody wants change neither the text n
     for (const cuda::source& s : t.sources) texts.insert(s.text);
   }
   CHECK(texts.size() == 1);
-  const emulate::module module(*texts.begin(), emulated::headers());
+  const emulated::module module(*texts.begin(), emulated::headers());
   for (whole_task& t : tasks) {
     emulated::run(module, t.sources[0], t.launches[0].how, t.launches[0].job);
     const naive_tape::table values = naive_tape::values_of(t.what, t.leaves);
@@ -132,10 +132,10 @@ TEST_CASE("schedule_general: rows without elements give the identity, or an erro
     whole_task t;
     // The max is a user's: the one that composite ops are written with has an identity.
     const symbol x = t.tape.leaf(0);
-    t.tape.result(sums ? row_sum(x) + 2
-                       : symbol{x.on, x.on->push({.code = opcode_of("max"),
-                                                  .type = x.type(),
-                                                  .a = static_cast<std::int16_t>(x.id)})});
+    t.tape.result(
+        sums ? row_sum(x) + 2
+             : symbol{x.on,
+                      x.on->push({.code = opcode_of("max"), .type = x.type(), .a = static_cast<std::int16_t>(x.id)})});
     t.what = cuda::task_for(view_of(t.tape.p), {4, 0, 3});
     t.what.reduced_axes = 6;
     t.what.row_root = true;
@@ -147,7 +147,7 @@ TEST_CASE("schedule_general: rows without elements give the identity, or an erro
     }
     make_general(t);
     const cuda::source& last = t.sources.back();
-    const emulate::module module(last.text, emulated::headers());
+    const emulated::module module(last.text, emulated::headers());
     emulated::run(module, last, t.launches.back().how, t.launches.back().job, 2);
     for (std::size_t i = 0; i < 4; ++i) CHECK(t.results[0][i] == 2);
   }

@@ -125,7 +125,7 @@ TEST_CASE("print_map: 60 drawn layouts of leaves and results give what plain loo
     if (std::find(seen.begin(), seen.end(), name) == seen.end()) texts += cases[k].printed.text;
     seen.push_back(name);
   }
-  const emulate::module module(texts, emulated::headers());
+  const emulated::module module(texts, emulated::headers());
   for (layout_case& c : cases) {
     emulated::run(module, c.printed, c.how, c.what);
     int wrong = 0;
@@ -290,7 +290,7 @@ TEST_CASE("print_map: in place, the result may be where a leaf is") {
   CHECK(p.key().find("overlapping") != std::string::npos);
   const cuda::source source = cuda::print_map(job, p);
   CHECK(source.text.find("__restrict__") == std::string::npos);
-  const emulate::module module(source.text, emulated::headers());
+  const emulated::module module(source.text, emulated::headers());
   emulated::run(module, source, p, job);
   int wrong = 0;
   for (std::size_t i = 0; i < 1003; ++i) wrong += x[i] != static_cast<real_number>(i % 17 * (i % 17) + i % 5);

@@ -51,10 +51,10 @@ std::string all_texts() {
 }
 
 template <class... More>
-void run(const emulate::module& module, cuda::random_kind kind, memory& to, More... more) {
+void run(const emulated::module& module, cuda::random_kind kind, memory& to, More... more) {
   const cuda::source s = cuda::print_random(kind, to.type());
   const unsigned long long begin = first - 5;  // a graph's replay passes over some blocks
-  static emulate::buffer<unsigned long long> moved{5};
+  static emulated::buffer<unsigned long long> moved{5};
   module.launch(s.name, {.grid = {3}, .block = {256}}, to.data(), static_cast<long long>(to.size()),
                 static_cast<unsigned long long>(seed), begin, moved.data(), more...);
 }
@@ -66,7 +66,7 @@ TEST_CASE("print_random: the words are those of the paper's test vectors") {
 }
 
 TEST_CASE("print_random: uniform numbers and integers are what the words say, normal ones nearly") {
-  const emulate::module module(all_texts(), emulated::headers());
+  const emulated::module module(all_texts(), emulated::headers());
   for (const dtype type : real_types) {
     memory uniform(type, 4099), normal(type, 4099);
     run(module, cuda::random_kind::uniform, uniform);

@@ -27,7 +27,7 @@ std::string together(const std::deque<row_case>& cases) {
   return all;
 }
 // Runs a kernel, and folds the shares of sums over rows by a plain loop.
-void run(row_case& c, const emulate::module& module, std::int64_t resident) {
+void run(row_case& c, const emulated::module& module, std::int64_t resident) {
   const std::int64_t blocks = blocks_for(c.how, c.what, resident), shares = shares_of(c.how, blocks);
   const std::size_t length = static_cast<std::size_t>(c.written.domain[1]);
   std::deque<memory> scratch;
@@ -61,7 +61,7 @@ TEST_CASE("print_rows: reductions and norms over rows of all lengths, value and 
         plan_and_print(c, turn % 7 == 0);
       }
   std::set<cuda::kernel_shape> shapes;
-  const emulate::module module(together(cases), emulated::headers());
+  const emulated::module module(together(cases), emulated::headers());
   for (row_case& c : cases) {
     shapes.insert(c.how.shape);
     const auto start = c.before();
@@ -74,7 +74,7 @@ TEST_CASE("print_rows: reductions and norms over rows of all lengths, value and 
 TEST_CASE("print_rows: rows too long for registers are walked through once per pass") {
   std::deque<row_case> cases;
   for (const formula& f : formulas()) plan_and_print(cases.emplace_back(f, dtype::float32, false, 2, 70001));
-  const emulate::module module(together(cases), emulated::headers());
+  const emulated::module module(together(cases), emulated::headers());
   for (row_case& c : cases) {
     CHECK(c.how.shape == cuda::kernel_shape::long_rows);
     const auto start = c.before();

@@ -75,7 +75,7 @@ TEST_CASE("print_transpose: leaves that lie along another axis are turned in til
   std::set<std::string> seen;
   for (const turned_case& c : cases)
     if (seen.insert(c.printed.name).second) text += c.printed.text;
-  const emulate::module module(text, emulated::headers());
+  const emulated::module module(text, emulated::headers());
   for (turned_case& c : cases) {
     CHECK(c.how.leaves[1].how >= cuda::access::turned);
     std::vector<oracles::real> before(c.results[0].size(), 5);
