@@ -103,6 +103,23 @@ TEST_CASE("the folders of Python's wheels are searched, in a virtual environment
   }
 }
 
+TEST_CASE("the wheels of the first python3 are found where no environment is activated, and those of PYTHONPATH") {
+  const setting no_environment("VIRTUAL_ENV", ""), no_conda("CONDA_PREFIX", "");
+  {
+    const fake_place place("/some where/odd/lib/python3.12/site-packages/nvidia/absent/lib");
+    const std::string root = place.root + "/some where/odd";
+    REQUIRE(std::system(
+                ("mkdir '" + root + "/bin' && touch '" + root + "/bin/python3' && chmod +x '" + root + "/bin/python3'")
+                    .c_str()) == 0);
+    CHECK(reason(absent).find("Absent not found") != std::string::npos);
+    const setting path("PATH", "/nowhere/bin:" + root + "/bin:" + std::getenv("PATH"));
+    CHECK(open_library(absent).path() == place.folder + "/libkiln_absent.so.1");
+  }
+  const fake_place place("/packages/nvidia/absent/lib");
+  const setting packages("PYTHONPATH", "/nowhere:" + place.root + "/packages");
+  CHECK(open_library(absent).path() == place.folder + "/libkiln_absent.so.1");
+}
+
 TEST_CASE("the variable of the library wins, and a mistake in it is not passed over") {
   const fake_place place("/lib64");
   {

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -59,6 +60,12 @@ std::string environment(const char* variable);
 
 // Paths that match, the highest version first: ".../cuda-13.0" before ".../cuda-12.4".
 std::vector<std::string> matches(const std::string& pattern);
+
+// The parts of a list like PATH.
+std::vector<std::string> split_paths(const std::string& list);
+
+// The folder above that of the first python3 of a PATH; empty if there is none.
+std::string root_of_python(const std::string& path);
 
 // Folders to look in after the system's own, as patterns: the toolkit's, then those of Python's wheels.
 std::vector<std::string> folders_of(const library_description& wanted);

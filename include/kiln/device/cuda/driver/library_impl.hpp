@@ -25,6 +25,25 @@ KILN_INLINE std::vector<std::string> matches(const std::string& pattern) {
   return found;
 }
 
+KILN_INLINE std::vector<std::string> split_paths(const std::string& list) {
+  std::vector<std::string> paths;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(':', begin), list.size());
+    if (end > begin) paths.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return paths;
+}
+
+KILN_INLINE std::string root_of_python(const std::string& path) {
+  for (const std::string& folder : split_paths(path)) {
+    if (::access((folder + "/python3").c_str(), X_OK) != 0) continue;
+    const std::size_t slash = folder.find_last_of('/');
+    return slash == folder.npos || slash == 0 ? "" : folder.substr(0, slash);
+  }
+  return "";
+}
+
 KILN_INLINE std::vector<std::string> folders_of(const library_description& wanted) {
   std::vector<std::string> folders;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"}) {
@@ -37,10 +56,21 @@ KILN_INLINE std::vector<std::string> folders_of(const library_description& wante
     folders.push_back(root + "/lib");
     for (const char* inside : wanted.wheel_folders) folders.push_back(root + "/lib/python3*/site-packages/" + inside);
   }
+  const auto of_python = [&](const std::string& root) {
+    for (const char* inside : wanted.wheel_folders) {
+      for (const char* place : {"/lib/python3*/site-packages/", "/lib64/python3*/site-packages/"})
+        folders.push_back(root + place + inside);
+    }
+  };
+  // An environment that is in use without being activated: that of the first python3, and what PYTHONPATH adds to it.
+  if (const std::string root = root_of_python(environment("PATH")); !root.empty()) of_python(root);
+  for (const std::string& added : split_paths(environment("PYTHONPATH")))
+    for (const char* inside : wanted.wheel_folders) folders.push_back(added + "/" + inside);
   folders.insert(folders.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda-1*/lib64", "/usr/lib/wsl/lib"});
   const std::string home = environment("HOME");
   for (const char* inside : wanted.wheel_folders) {
     if (!home.empty()) folders.push_back(home + "/.local/lib/python3*/site-packages/" + inside);
+    if (!home.empty()) folders.push_back(home + "/.pyenv/versions/*/lib/python3*/site-packages/" + inside);
     folders.push_back("/usr/local/lib/python3*/dist-packages/" + std::string(inside));
   }
   return folders;
