@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -20,8 +19,9 @@
 namespace kiln::cuda {
 
 /// What is asked of NVRTC for every kernel, besides the architecture. Multiplications and additions are contracted, as
-/// on the CPU; nothing else is approximate.
-inline constexpr std::array compile_options{"-std=c++20", "--minimal"};
+/// on the CPU; nothing else is approximate. `--minimal`, which spares declarations that no kernel needs, came
+/// with 12.4.
+std::vector<const char*> compile_options(const nvrtc_functions& nvrtc);
 
 /// A printed kernel as a request to this compiler.
 compile_request request_for(const source& printed, int architecture, const nvrtc_functions& nvrtc);
@@ -29,6 +29,10 @@ compile_request request_for(const source& printed, int architecture, const nvrtc
 namespace detail {
 
 std::vector<int> architectures_of(const nvrtc_functions& nvrtc);
+
+// 0 if NVRTC makes machine code for an architecture, or none that would run there; else the highest one that it knows
+// and that is older.
+int older_architecture(const nvrtc_functions& nvrtc, int architecture);
 
 std::string text_from(const nvrtc_functions& nvrtc, nvrtc_program program,
                       nvrtc_result (*size)(nvrtc_program, std::size_t*), nvrtc_result (*read)(nvrtc_program, char*),
@@ -39,7 +43,8 @@ compile_result compile_text(const nvrtc_functions& nvrtc, const compile_request&
 
 }  // namespace detail
 
-/// NVRTC as the compiler of a cache. Throws device_error for an architecture that it does not know.
+/// NVRTC as the compiler of a cache. For an architecture that is newer than NVRTC it makes PTX of the newest that it
+/// knows, from which the driver makes machine code. Throws device_error for one that it no longer knows.
 compile_function compile_with(const nvrtc_functions& nvrtc);
 
 }  // namespace kiln::cuda

@@ -6,9 +6,15 @@
 
 namespace kiln::cuda {
 
+KILN_INLINE std::vector<const char*> compile_options(const nvrtc_functions& nvrtc) {
+  std::vector<const char*> options{"-std=c++20"};
+  if (nvrtc.major > 12 || (nvrtc.major == 12 && nvrtc.minor >= 4)) options.push_back("--minimal");
+  return options;
+}
+
 KILN_INLINE compile_request request_for(const source& printed, int architecture, const nvrtc_functions& nvrtc) {
   compile_request r{.text = printed.text, .name = printed.name, .architecture = architecture};
-  for (const char* option : compile_options) r.options += std::string(option) + " ";
+  for (const char* option : compile_options(nvrtc)) r.options += std::string(option) + " ";
   r.compiler = message("NVRTC ", nvrtc.major, ".", nvrtc.minor);
   return r;
 }
@@ -25,6 +31,15 @@ KILN_INLINE std::vector<int> architectures_of(const nvrtc_functions& nvrtc) {
   std::vector<int> all(static_cast<std::size_t>(count));
   if (nvrtc.get_supported_archs(all.data()) != nvrtc_result::success) return {};
   return all;
+}
+
+KILN_INLINE int older_architecture(const nvrtc_functions& nvrtc, int architecture) {
+  int best = 0;
+  for (const int known : architectures_of(nvrtc)) {
+    if (known == architecture) return 0;
+    if (known < architecture) best = std::max(best, known);
+  }
+  return best;
 }
 
 KILN_INLINE std::string text_from(const nvrtc_functions& nvrtc, nvrtc_program program,
@@ -66,7 +81,7 @@ KILN_INLINE compile_result compile_text(const nvrtc_functions& nvrtc, const comp
   const auto destroy = [&nvrtc](nvrtc_program_object* p) { nvrtc.destroy_program(&p); };
   const std::unique_ptr<nvrtc_program_object, decltype(destroy)> held(program, destroy);
   const std::string architecture = message("-arch=", target, request.architecture);
-  std::vector<const char*> options(compile_options.begin(), compile_options.end());
+  std::vector<const char*> options = compile_options(nvrtc);
   options.push_back(architecture.c_str());
   result = nvrtc.compile_program(program, static_cast<int>(options.size()), options.data());
   compile_result out;
@@ -90,7 +105,13 @@ KILN_INLINE compile_result compile_text(const nvrtc_functions& nvrtc, const comp
 namespace kiln::cuda {
 
 KILN_INLINE compile_function compile_with(const nvrtc_functions& nvrtc) {
-  return [&nvrtc](const compile_request& request) { return detail::compile_text(nvrtc, request, "sm_"); };
+  return [&nvrtc](const compile_request& request) {
+    const int older = detail::older_architecture(nvrtc, request.architecture);
+    if (older == 0) return detail::compile_text(nvrtc, request, "sm_");
+    compile_request text = request;
+    text.architecture = older;
+    return detail::compile_text(nvrtc, text, "compute_");
+  };
 }
 
 }  // namespace kiln::cuda
