@@ -61,3 +61,4 @@
 #include <kiln/device/cuda/run/index_impl.hpp>
 #include <kiln/device/cuda/run/kernels_impl.hpp>
 #include <kiln/device/cuda/run/pool_impl.hpp>
+#include <kiln/device/cuda/run/ranges_impl.hpp>

@@ -60,7 +60,7 @@ TEST_CASE("forks: the child of a process that has started CUDA is told so by wha
           if (!refused([&] { mark.synchronize(); }) || !refused([] { event(Cuda{}); })) return 6;
           if (!refused([] { memory_stats(); }) || !refused([] { empty_cache(); })) return 7;
           if (!refused([] { pinned_memory_stats(); }) || !refused([] { empty_pinned_cache(); })) return 8;
-          if (!refused([] { fault_word(Cuda{}); }) || !refused([] { draw_offset(Cuda{}); })) return 9;
+          if (!refused([] { fault_word(Cuda{}, "x0 / x1"); }) || !refused([] { draw_offset(Cuda{}); })) return 9;
           if (!refused([&] { record_use(*block, stream::of(Cuda{}, nullptr)); })) return 10;
           if (!refused([] { context_of(Cuda{}); }) || !refused([] { connect(Cuda{0}, Cuda{1}); })) return 11;
           if (!refused([] { capture([] {}); }) || !refused([] { synchronize(Cuda{}); })) return 12;

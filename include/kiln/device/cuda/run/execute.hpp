@@ -21,6 +21,7 @@
 #include <kiln/device/cuda/run/fault.hpp>
 #include <kiln/device/cuda/run/finished.hpp>
 #include <kiln/device/cuda/run/kernels.hpp>
+#include <kiln/device/cuda/run/ranges.hpp>
 
 namespace kiln::cuda {
 
@@ -79,11 +80,15 @@ struct ready_task {
   layout_facts facts;
   std::vector<ready_launch> launches;
   std::size_t scratch_bytes = 0;
+  std::string formula;  ///< for profilers; empty if none is there
 };
 
 argument argument_for(const parameter& x, std::uint64_t value, const task& part, const task& job);
 
 device_shape shape_of(Cuda device);
+
+// What errors and profilers call a kernel: its formula, and its name.
+std::string name_of(const task& job, const loaded_kernel& kernel);
 
 // Which launches do a task, and where their kernels come from; `bundled_unshared` are those that take no dynamic shared
 // memory.

@@ -110,6 +110,11 @@ KILN_INLINE device_shape shape_of(Cuda device) {
           .shared_bytes = static_cast<std::size_t>(p.shared_bytes_per_block)};
 }
 
+// "x0 / x1 (kernel kiln_map_...)".
+KILN_INLINE std::string name_of(const task& job, const loaded_kernel& kernel) {
+  return message(infix(job.tape, op_rules_table), " (kernel ", kernel.function.name(), ")");
+}
+
 KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device, kernel_choice choice) {
   auto made = std::make_shared<ready_task>();
   const scratch_memory scratch = planned_scratch(made->scratch_bytes);
@@ -127,7 +132,8 @@ KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda de
     // Addresses of pinned memory are the same for host and device.
     bool faults = false;
     for (const parameter& x : parameters) faults |= x.kind == parameter_kind::fault;
-    const std::uint64_t fault = faults ? reinterpret_cast<std::uintptr_t>(fault_word(device)) : 0;
+    const std::uint64_t fault =
+        faults ? reinterpret_cast<std::uintptr_t>(fault_word(device, name_of(job, *next.kernel))) : 0;
     const std::vector<std::uint64_t> values =
         arguments_of({.text = {}, .name = {}, .parameters = parameters}, each.how, each.job, each.scratch, fault);
     for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -139,6 +145,7 @@ KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda de
     made->launches.push_back(std::move(next));
   }
   made->facts = facts_of(job, device);
+  if (profiling()) made->formula = infix(job.tape, op_rules_table);
   return made;
 }
 
@@ -155,6 +162,7 @@ KILN_INLINE std::shared_ptr<const ready_task> make_ready(const task& job, Cuda d
 }
 
 KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device) {
+  const profiler_range range(ready.formula);
   const stream& where = current_stream(device);
   // Freed at the end of this call, used by the launches after it: the next owner's work comes later in the stream.
   const ref<storage> scratch = ready.scratch_bytes > 0 ? new_storage(ready.scratch_bytes, where) : nullptr;

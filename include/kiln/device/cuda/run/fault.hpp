@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
@@ -12,11 +13,12 @@
 
 namespace kiln::cuda {
 
-/// Where kernels of a device report a fault.
-std::uint32_t* fault_word(Cuda device);
+/// Where a kernel reports a fault on a device; `what` is what the error will call it.
+std::uint32_t* fault_word(Cuda device, const std::string& what);
 
 /// After the host has waited for a device: throws value_error if a kernel has divided an integer by zero since the last
-/// time, index_error if one has met an index that names no place. Values that depend on that are not to be used.
+/// time, index_error if one has met an index that names no place; both name the kernel. Values that depend on that are
+/// not to be used.
 void check_fault(Cuda device);
 
 }  // namespace kiln::cuda

@@ -103,7 +103,12 @@ inline index_walk32 in_32(const index_walk& w) {
 class index_run {
  public:
   index_run(const index_job& job, dtype type, Cuda device)
-      : job_(job), type_(type), where_(current_stream(device)), fault_(fault_word(device)) {}
+      : job_(job),
+        type_(type),
+        where_(current_stream(device)),
+        fault_(fault_word(device, job.move == index_move::gather    ? "gather"
+                                  : job.move == index_move::scatter ? "scatter"
+                                                                    : "scatter_add")) {}
 
   void each_by_itself(index_kernel which) {
     const index_walk walk = walk_over(job_, [](int) { return true; });
