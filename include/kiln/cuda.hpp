@@ -13,5 +13,7 @@
 #include <kiln/kiln.hpp>
 #include <kiln/nn/functional/cuda.hpp>
 #include <kiln/tensor/cuda.hpp>
+#include <kiln/tensor/cuda_array.hpp>
 #include <kiln/tensor/cuda_indexing.hpp>
+#include <kiln/tensor/cuda_kernel.hpp>
 #include <kiln/tensor/cuda_source.hpp>

@@ -100,6 +100,7 @@ constexpr bool forms[] = {
     same_form<decltype(ours::module_get_function), decltype(&cuModuleGetFunction)>,
     same_form<decltype(ours::function_get_attribute), decltype(&cuFuncGetAttribute)>,
     same_form<decltype(ours::function_set_attribute), decltype(&cuFuncSetAttribute)>,
+    same_form<decltype(ours::function_get_parameter), decltype(&cuFuncGetParamInfo)>,
     same_form<decltype(ours::blocks_per_multiprocessor), decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>,
     same_form<decltype(ours::launch_kernel), decltype(&cuLaunchKernel)>,
     same_form<decltype(ours::stream_begin_capture), decltype(&cuStreamBeginCapture)>,

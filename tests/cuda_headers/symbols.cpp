@@ -41,6 +41,7 @@ int look_up(const std::string& which) {
     api.file = file;
     detail::resolve(api);
     say(file, 0);
+    if (api.function_get_parameter == nullptr) std::printf("but cuFuncGetParamInfo, which came with CUDA 12.4\n");
   } else if (which == "nvrtc") {
     const auto api = open_nvrtc(0);
     say(api->file, 1000 * api->major + 10 * api->minor);

@@ -131,7 +131,8 @@ class compile_cache {
     if (!made.good)
       throw device_error(message(
           "cuda: ", request.compiler, " does not compile the kernel ", request.name, " for sm_", request.architecture,
-          ". This is a mistake in kiln: please report it with this text.\n", made.log, "\n", numbered(request.text)));
+          request.own ? ". This is a mistake in kiln: please report it with this text.\n" : ": correct its text.\n",
+          made.log, "\n", numbered(request.text)));
     count(&statistics::compiled);
     dump(request, ".cubin", made.image);
     disk_.write(key, made.image);

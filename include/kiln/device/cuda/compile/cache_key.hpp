@@ -20,6 +20,7 @@ struct compile_request {
   int architecture = 0;       ///< 90 for sm_90
   std::string options = {};   ///< that change what comes out
   std::string compiler = {};  ///< its name and version
+  bool own = true;            ///< kiln's own text, so that a mistake in it is kiln's; no part of the key
 };
 
 struct cache_key {

@@ -71,6 +71,8 @@ struct driver_functions {
   function<function_handle*, module_handle, const char*>* module_get_function;
   function<int*, function_attribute, function_handle>* function_get_attribute;
   function<function_handle, function_attribute, int>* function_set_attribute;
+  /// Of one parameter; null in a driver before CUDA 12.4.
+  function<function_handle, std::size_t, std::size_t*, std::size_t*>* function_get_parameter;
   function<int*, function_handle, int, std::size_t>* blocks_per_multiprocessor;
   function<function_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle, void**,
            void**>* launch_kernel;

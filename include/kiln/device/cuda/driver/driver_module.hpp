@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -100,6 +101,24 @@ class device_function {
     check(driver().function_set_attribute(handle_, function_attribute::max_dynamic_shared_size_bytes,
                                           static_cast<int>(bytes)),
           "cuFuncSetAttribute");
+  }
+  /// Throws value_error if the kernel's parameters are not of these sizes, as far as the driver tells (from CUDA 12.4
+  /// on): a launch would read beyond the arguments.
+  void check_parameters(std::span<const std::size_t> sizes) const {
+    const auto get = driver().function_get_parameter;
+    if (get == nullptr) return;
+    const device_scope scope(device_);
+    for (std::size_t i = 0; i <= sizes.size(); ++i) {
+      std::size_t offset = 0, size = 0;
+      const bool there = get(handle_, i, &offset, &size) == driver_result::success;
+      if (there && i < sizes.size() && size == sizes[i]) continue;
+      if (!there && i == sizes.size()) return;
+      throw value_error(there && i < sizes.size()
+                            ? message("kernel ", name_, ": argument ", i, " has ", sizes[i],
+                                      " bytes and its parameter ", size, ": give exactly the parameter's type")
+                            : message("kernel ", name_, ": ", sizes.size(), " arguments, but it has ",
+                                      there ? "more" : "fewer", " parameters"));
+    }
   }
   const char* name() const { return name_; }
   Cuda device() const { return device_; }

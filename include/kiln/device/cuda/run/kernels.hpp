@@ -81,6 +81,9 @@ class kernel_table {
 
 void refuse_in_capture_of(const source& printed);
 
+std::shared_ptr<const loaded_kernel> load_compiled(const std::string& key, const source& printed, Cuda device,
+                                                   compile_cache& cache, bool own);
+
 /// Whether kernels may be compiled here: a compiler is there, and not forbidden.
 bool may_compile();
 
@@ -97,6 +100,9 @@ std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, cons
 /// be, and while a graph is captured: the work has to run once before.
 std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device,
                                                  compile_cache& cache = process_cache());
+
+/// The same of a text that a user wrote: never in a bundle, and a mistake in it is his.
+std::shared_ptr<const loaded_kernel> load_own_kernel(const std::string& key, const source& written, Cuda device);
 
 /// The kernel of a launch if it is loaded, or in a bundle; else null.
 std::shared_ptr<const loaded_kernel> find_kernel(const launch& what, Cuda device);

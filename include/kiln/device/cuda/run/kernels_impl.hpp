@@ -68,21 +68,38 @@ KILN_INLINE std::shared_ptr<const loaded_kernel> bundled_kernel(const std::strin
   }
 }
 
-KILN_INLINE std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device,
-                                                             compile_cache& cache) {
-  if (auto found = bundled_kernel(key, printed, device)) return found;
-  if (bundle_required()) detail::fail_without_compiler("one of kiln's own kernels", printed.name, device);
+namespace detail {
+
+// Compiled, or from the disk; what was damaged there is made anew.
+KILN_INLINE std::shared_ptr<const loaded_kernel> load_compiled(const std::string& key, const source& printed,
+                                                               Cuda device, compile_cache& cache, bool own) {
   const nvrtc_functions& compiler = nvrtc();
-  const compile_request request = request_for(printed, properties(device).architecture, compiler);
+  compile_request request = request_for(printed, properties(device).architecture, compiler);
+  request.own = own;
   const compile_function compile = compile_with(compiler);
   kernel_image image = cache.get(request, compile);
   try {
-    return detail::kernel_table::instance().add(key, device, printed, image);
+    return kernel_table::instance().add(key, device, printed, image);
   } catch (const bad_image&) {
     image = cache.get_anew(request, compile, image);
     if (!image) throw;
   }
-  return detail::kernel_table::instance().add(key, device, printed, image);
+  return kernel_table::instance().add(key, device, printed, image);
+}
+
+}  // namespace detail
+
+KILN_INLINE std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device,
+                                                             compile_cache& cache) {
+  if (auto found = bundled_kernel(key, printed, device)) return found;
+  if (bundle_required()) detail::fail_without_compiler("one of kiln's own kernels", printed.name, device);
+  return detail::load_compiled(key, printed, device, cache, true);
+}
+
+KILN_INLINE std::shared_ptr<const loaded_kernel> load_own_kernel(const std::string& key, const source& written,
+                                                                 Cuda device) {
+  detail::refuse_in_capture_of(written);
+  return detail::load_compiled(key, written, device, process_cache(), false);
 }
 
 KILN_INLINE std::shared_ptr<const loaded_kernel> find_kernel(const launch& what, Cuda device) {
