@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string_view>
 
 #include "stand_in_state.hpp"
 
@@ -105,6 +107,15 @@ driver_result copy(device_pointer to, std::uint64_t from, std::size_t bytes, str
   }
   all.enqueue(where, work);
   return pageable_target ? all.finish(where) : ok;
+}
+
+// How many kernels an image has: their names stand in its tables of names.
+std::size_t kernels_in(std::string_view image) {
+  constexpr std::string_view mark = "kiln_kernel_";
+  std::set<std::string_view> names;
+  for (auto at = image.find(mark); at != image.npos; at = image.find(mark, at + mark.size()))
+    names.insert(image.substr(at, image.find('\0', at) - at));
+  return names.size();
 }
 
 // The arguments of a launch, kept until it runs.
@@ -480,6 +491,7 @@ driver_result cuModuleLoadData(module_handle* module, const void* image) {
   try {
     auto loaded = std::make_unique<module_object>();
     loaded->context = current;
+    loaded->kernels = kernels_in({static_cast<const char*>(image), size});
     loaded->code = std::make_unique<emulate::module>(std::string(static_cast<const char*>(image), size), true);
     *module = loaded.release();
   } catch (const emulate::failure& caught) {
@@ -499,7 +511,8 @@ driver_result cuModuleGetFunction(function_handle* function, module_handle modul
   if (const auto bad = enter_in(__func__, module->context); bad != ok) return bad;
   const emulator::kernel* const kernel = module->code->find(name);
   if (kernel == nullptr) return driver_result::not_found;
-  *function = &(module->functions[name] = {module->code.get(), kernel, module->context});
+  const std::size_t declared = module->kernels == 1 ? module->code->shared_bytes() : 0;
+  *function = &(module->functions[name] = {module->code.get(), kernel, module->context, declared});
   return ok;
 }
 driver_result cuFuncGetAttribute(int* value, function_attribute which, function_handle function) {
@@ -507,7 +520,7 @@ driver_result cuFuncGetAttribute(int* value, function_attribute which, function_
     case function_attribute::max_threads_per_block:
       return *value = static_cast<int>(function->kernel->most_threads), ok;
     case function_attribute::shared_size_bytes:
-      return *value = static_cast<int>(function->code->shared_bytes()), ok;
+      return *value = static_cast<int>(function->declared_shared), ok;
     case function_attribute::local_size_bytes:
       return *value = 0, ok;
     case function_attribute::registers:
@@ -550,7 +563,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
   if (context_of(stream) != function->context && stream != nullptr) return driver_result::invalid_handle;
   const emulate::shape how{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, 1};
   if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
-      function->code->shared_bytes() + shared > static_cast<std::size_t>(function->dynamic_shared_limit))
+      function->declared_shared + shared > static_cast<std::size_t>(function->dynamic_shared_limit))
     return driver_result::invalid_value;
   // More threads than the kernel was compiled for, or than have registers.
   if (how.block.count() > function->kernel->most_threads ||

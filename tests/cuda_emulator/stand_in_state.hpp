@@ -53,11 +53,13 @@ struct function_object {
   const emulate::module* code = nullptr;
   const emulator::kernel* kernel = nullptr;
   context_object* context = nullptr;
+  std::size_t declared_shared = 0;  // 0 in a module of several kernels, where it is not told apart
   int dynamic_shared_limit = 48 << 10;
 };
 struct module_object {
   std::unique_ptr<emulate::module> code;
   context_object* context = nullptr;
+  std::size_t kernels = 0;
   std::map<std::string, function_object> functions;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiles CUDA text for a device of some architecture; where there is no NVRTC, `available()` says so and tests skip.
+// Compiles CUDA text for a device of some architecture; where there is no NVRTC, or the stand-in for it, `available()`
+// says so and tests skip.
 #pragma once
 
 #include <kiln/device/cuda/compile/compile.hpp>
@@ -14,7 +15,7 @@ class library {
     static const library opened;
     return opened;
   }
-  bool available() const { return nvrtc_ != nullptr; }
+  bool available() const { return nvrtc_ != nullptr && nvrtc_->file.find("kiln_stand_in_compiled") == nullptr; }
   /// The cubin of `text` for sm_`architecture`.
   kiln::cuda::compile_result compile(const std::string& text, int architecture) const {
     return kiln::cuda::detail::compile_text(*nvrtc_, request(text, architecture), "sm_");
