@@ -9,8 +9,9 @@
 namespace emulator {
 
 // What the lanes of a warp show each other; a block has up to 32 warps.
-inline unsigned shown_registers[32][32][6];
-inline const void* shown_rows[32][32];
+// Neither begins as zeros: what does is shared memory.
+inline unsigned shown_registers[32][32][6] = {{{1}}};
+inline const void* shown_rows[32][32] = {{no_shared}};
 
 inline unsigned warp_number() {
   return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
