@@ -60,5 +60,5 @@
 #include <kiln/device/cuda/run/finished_impl.hpp>
 #include <kiln/device/cuda/run/index_impl.hpp>
 #include <kiln/device/cuda/run/kernels_impl.hpp>
-#include <kiln/device/cuda/run/pool_impl.hpp>
+#include <kiln/device/cuda/run/pooling_kernels_impl.hpp>
 #include <kiln/device/cuda/run/ranges_impl.hpp>

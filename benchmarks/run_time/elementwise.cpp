@@ -29,8 +29,8 @@ void each_packet(std::size_t n, F f, Put put) {
 }
 
 template <class F>
-void write(float* y, std::size_t n, bool past_cache, F f) {
-  if (past_cache) {
+void write(float* y, std::size_t n, bool non_temporal, F f) {
+  if (non_temporal) {
     each_packet(n, f, [y](std::size_t i, hand::packet v) { hand::stream(y + i, v); });
     hand::stream_end();
   } else {
@@ -110,14 +110,14 @@ void broadcast_contest(std::size_t rows, std::size_t cols) {
   namespace ei = Eigen::internal;
   const std::string work = "elementwise/broadcast";
   const std::size_t n = rows * cols;
-  const auto by_hand = [=](bool past_cache) {
+  const auto by_hand = [=](bool non_temporal) {
     return [=] {
       const float *a = random("a", n), *row = random("row", cols), *col = random("col", rows);
       float* y = buffer("y", n);
       return [=] {
         for (std::size_t r = 0; r < rows; ++r) {
           const hand::packet scale = hand::all(col[r]);
-          write(y + r * cols, cols, past_cache, [=](std::size_t i) {
+          write(y + r * cols, cols, non_temporal, [=](std::size_t i) {
             return ei::pmul(ei::padd(hand::load(a + r * cols + i), hand::load(row + i)), scale);
           });
         }

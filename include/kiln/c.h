@@ -124,8 +124,8 @@ kiln_status kiln_tensor_free(kiln_tensor x);
 kiln_status kiln_tensor_dtype(kiln_tensor x, kiln_dtype* out);
 /* The number of axes. */
 kiln_status kiln_tensor_dim(kiln_tensor x, int32_t* out);
-/* The sizes, to `out`, which has room for `room` of them. KILN_SHAPE_ERROR if there are more. */
-kiln_status kiln_tensor_sizes(kiln_tensor x, int64_t* out, int32_t room);
+/* The sizes, to `out`, which has room for `capacity` of them. KILN_SHAPE_ERROR if there are more. */
+kiln_status kiln_tensor_sizes(kiln_tensor x, int64_t* out, int32_t capacity);
 /* The number of elements. */
 kiln_status kiln_tensor_numel(kiln_tensor x, int64_t* out);
 /* Computes the value now; otherwise it is computed when somebody asks for it. Errors are those of the calls before. */
@@ -206,8 +206,8 @@ kiln_status kiln_module_train(kiln_module m, int32_t on);
 kiln_status kiln_module_parameter_count(kiln_module m, int64_t* out);
 /* Parameter `index`, which shares its elements with the module. KILN_INDEX_ERROR. */
 kiln_status kiln_module_parameter(kiln_module m, int64_t index, kiln_tensor* out);
-/* Its path ("0.weight"), with the zero byte, to `room` bytes. KILN_INDEX_ERROR; KILN_VALUE_ERROR for too little room. */
-kiln_status kiln_module_parameter_name(kiln_module m, int64_t index, char* to, size_t room);
+/* Its path ("0.weight"), with the zero byte, to `capacity` bytes. KILN_INDEX_ERROR; KILN_VALUE_ERROR for too little room. */
+kiln_status kiln_module_parameter_name(kiln_module m, int64_t index, char* to, size_t capacity);
 
 /* A loss by name (mse, l1, smoothl1, huber, bce, bcelogits, ce, nll, kl) of an input and a target. KILN_SHAPE_ERROR,
  * KILN_DTYPE_ERROR, KILN_VALUE_ERROR for classes that there are not. */

@@ -301,7 +301,7 @@ TEST_CASE("backward: an expression lets go of the gradient that it has read") {
   const Tensor<double> y = relu(x * 2.0);
   const no_grad quiet;
   ref<tensor_state> arrived = Tensor<double>{1, 1, 5}.state();
-  const ref<gradient_record> record = y.state()->history;
+  const ref<gradient_record> record = y.state()->autograd_metadata;
   record->producer->backward_last(arrived, record);
   CHECK_FALSE(arrived);
   CHECK(x.grad()(0) == 2);

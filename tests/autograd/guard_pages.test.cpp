@@ -32,7 +32,7 @@ Tensor<float> parameter(const dims& sizes, edge e) {
 // A pass whose first gradient is guarded as well. What leaves have collected is guarded: the pass adds to it.
 template <class... Leaves>
 void back(const Tensor<float>& y, edge e, const Leaves&... leaves) {
-  ((leaves.state()->history->gradient = guarded<float>(leaves.sizes(), e).state()), ...);
+  ((leaves.state()->autograd_metadata->gradient = guarded<float>(leaves.sizes(), e).state()), ...);
   backward(y, guarded<float>(y.sizes(), e));
 }
 

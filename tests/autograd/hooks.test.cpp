@@ -215,7 +215,7 @@ TEST_CASE("a hook that comes last sees what all others made of the gradient, whe
   Tensor<double> x{1};
   x.requires_grad();
   double seen = 0;
-  detail::add_hook(x.state()->history, std::make_unique<last>(seen));
+  detail::add_hook(x.state()->autograd_metadata, std::make_unique<last>(seen));
   const auto later = x.on_gradient([](const Tensor<double>& g) { return Tensor<double>(g * 5.0); });
   backward(sum(x * 2.0));
   CHECK(seen == 10);

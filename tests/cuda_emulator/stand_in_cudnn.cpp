@@ -97,7 +97,7 @@ void each_product(const job& j, F f) {
 
 // out = alpha * sums of products of a and b + beta * out; `which` says which two of x, w and y are a and b.
 cudnn_status convolve(const char* name, const cudnn_object* handle, const job& j, int pass, const void* alpha,
-                      const void* a, const void* b, int algorithm, void* room, std::size_t bytes, const void* beta,
+                      const void* a, const void* b, int algorithm, void* whole, std::size_t bytes, const void* beta,
                       void* out) {
   auto& all = state::instance();
   if (const auto failed = enter_cudnn(name); failed != good) return failed;
@@ -107,11 +107,11 @@ cudnn_status convolve(const char* name, const cudnn_object* handle, const job& j
   const cudnn_tensor_object& of_b = pass == 0 ? j.w : j.y;
   const cudnn_tensor_object& of_out = pass == 0 ? j.y : pass == 1 ? j.x : static_cast<const cudnn_tensor_object&>(j.w);
   if (!is_memory(handle, a, of_a) || !is_memory(handle, b, of_b) || !is_memory(handle, out, of_out)) return bad;
-  if (bytes != 0 && !all.is_device(reinterpret_cast<std::uint64_t>(room), bytes)) return bad;
+  if (bytes != 0 && !all.is_device(reinterpret_cast<std::uint64_t>(whole), bytes)) return bad;
   const double scale = number(j.x.type, alpha), keep = number(j.x.type, beta);
   const bool rounded = j.x.type == cudnn_type::float32 && j.how.math != cudnn_math::fma;
   all.enqueue(handle->stream, [=, total = of_out.count()] {
-    if (bytes != 0) std::memset(room, 0x5a, bytes);
+    if (bytes != 0) std::memset(whole, 0x5a, bytes);
     std::vector<double> sums(static_cast<std::size_t>(total));
     each_product(j, [&](long x, long w, long y) {
       double u = load(j.x.type, a, pass == 1 ? w : x), v = load(j.x.type, b, pass == 0 ? w : y);
@@ -275,27 +275,27 @@ cudnn_status cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnn_handle handle, 
 }
 
 cudnn_status cudnnConvolutionForward(cudnn_handle handle, const void* alpha, cudnn_tensor x_is, const void* x,
-                                     cudnn_filter w_is, const void* w, cudnn_convolution how, int algorithm, void* room,
-                                     std::size_t bytes, const void* beta, cudnn_tensor y_is, void* y) {
+                                     cudnn_filter w_is, const void* w, cudnn_convolution how, int algorithm,
+                                     void* whole, std::size_t bytes, const void* beta, cudnn_tensor y_is, void* y) {
   const guarded lock(state::instance().mutex);
-  return convolve("cudnnConvolutionForward", handle, {*x_is, *y_is, *w_is, *how}, 0, alpha, x, w, algorithm, room,
+  return convolve("cudnnConvolutionForward", handle, {*x_is, *y_is, *w_is, *how}, 0, alpha, x, w, algorithm, whole,
                   bytes, beta, y);
 }
 cudnn_status cudnnConvolutionBackwardData(cudnn_handle handle, const void* alpha, cudnn_filter w_is, const void* w,
                                           cudnn_tensor dy_is, const void* dy, cudnn_convolution how, int algorithm,
-                                          void* room, std::size_t bytes, const void* beta, cudnn_tensor dx_is,
+                                          void* whole, std::size_t bytes, const void* beta, cudnn_tensor dx_is,
                                           void* dx) {
   const guarded lock(state::instance().mutex);
   return convolve("cudnnConvolutionBackwardData", handle, {*dx_is, *dy_is, *w_is, *how}, 1, alpha, w, dy, algorithm,
-                  room, bytes, beta, dx);
+                  whole, bytes, beta, dx);
 }
 cudnn_status cudnnConvolutionBackwardFilter(cudnn_handle handle, const void* alpha, cudnn_tensor x_is, const void* x,
                                             cudnn_tensor dy_is, const void* dy, cudnn_convolution how, int algorithm,
-                                            void* room, std::size_t bytes, const void* beta, cudnn_filter dw_is,
+                                            void* whole, std::size_t bytes, const void* beta, cudnn_filter dw_is,
                                             void* dw) {
   const guarded lock(state::instance().mutex);
   return convolve("cudnnConvolutionBackwardFilter", handle, {*x_is, *dy_is, *dw_is, *how}, 2, alpha, x, dy, algorithm,
-                  room, bytes, beta, dw);
+                  whole, bytes, beta, dw);
 }
 cudnn_status cudnnConvolutionBackwardBias(cudnn_handle handle, const void* alpha, cudnn_tensor dy_is, const void* dy,
                                           const void* beta, cudnn_tensor db_is, void* db) {

@@ -8,7 +8,7 @@ using namespace gpu_test;
 namespace {
 
 // Whether a device has this much memory to give; says if not.
-bool has_room(std::size_t bytes) {
+bool has_memory(std::size_t bytes) {
   if (!everything()) return true;
   cuda::empty_cache();
   const cuda::device_scope scope(Cuda{});
@@ -64,7 +64,7 @@ TEST_CASE("gpu: rows of any length") {
 TEST_CASE("gpu: more than 2^31 bytes") {
   emulate::stand_in();
   const std::int64_t rows = everything() ? 30'011 : 61, columns = everything() ? 20'021 : 37, n = rows * columns;
-  if (!has_room(std::size_t{12} << 30)) return;
+  if (!has_memory(std::size_t{12} << 30)) return;
   const auto x = arange<std::int32_t, Cuda>(n);
   // Exactly, in whole numbers: i to 2 i + 1 fits.
   const on_device<std::int32_t> y = x * 2 + 1;
@@ -103,7 +103,7 @@ TEST_CASE("gpu: more than 2^31 bytes") {
 
 TEST_CASE("gpu: more than 2^32 elements") {
   emulate::stand_in();
-  if (!has_room(std::size_t{14} << 30)) return;
+  if (!has_memory(std::size_t{14} << 30)) return;
   const std::int64_t n = everything() ? (std::int64_t{1} << 32) + 12'345 : 12'345;
   auto x = full<std::uint8_t, Cuda>({n}, 7);
   x.slice(0, n - 3, n).fill_(9);

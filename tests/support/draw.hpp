@@ -64,11 +64,11 @@ class draw {
   lengths shape(int rank, std::int64_t most, bool zeros = true) {
     static constexpr std::int64_t usual[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 100};
     lengths s(static_cast<std::size_t>(integer(0, rank)));
-    std::int64_t room = most;
+    std::int64_t reserved = most;
     for (auto& size : s) {
-      size = std::min<std::int64_t>(usual[integer(0, 16)], std::max<std::int64_t>(room, 1));
+      size = std::min<std::int64_t>(usual[integer(0, 16)], std::max<std::int64_t>(reserved, 1));
       if (zeros && chance(30)) size = 0;
-      room /= std::max<std::int64_t>(size, 1);
+      reserved /= std::max<std::int64_t>(size, 1);
     }
     std::shuffle(s.begin(), s.end(), engine_);
     return s;

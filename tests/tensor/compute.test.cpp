@@ -117,16 +117,16 @@ TEST_CASE("compute: assignment reuses memory only if nobody else can see it") {
 }
 
 TEST_CASE("compute: values with gradients do not get lost in a part of a larger tensor") {
-  Tensor<float> w{1, 2, 3}, room{{0, 0, 0}, {0, 0, 0}};
+  Tensor<float> w{1, 2, 3}, whole{{0, 0, 0}, {0, 0, 0}};
   w.requires_grad();
-  room.select(0, 1).copy_(w);
-  CHECK(room(1, 2) == 3);
-  backward(sum(room * Tensor<float>{{1, 2, 3}, {4, 5, 6}}));
+  whole.select(0, 1).copy_(w);
+  CHECK(whole(1, 2) == 3);
+  backward(sum(whole * Tensor<float>{{1, 2, 3}, {4, 5, 6}}));
   CHECK(w.grad()(2) == 6);
   w.zero_grad();
-  room = room.detach();
-  Tensor<float> part = room.select(0, 0);
-  room = Tensor<float>{0};
+  whole = whole.detach();
+  Tensor<float> part = whole.select(0, 0);
+  whole = Tensor<float>{0};
   part += w;
   backward(part, Tensor<float>{1, 1, 1});
   CHECK(w.grad()(2) == 1);

@@ -15,7 +15,7 @@ TEST_CASE("cuda run: a program is its tape, and how many slots and reductions it
   constexpr const common::program_view& program = detail::cuda_program<detail::value_program<row>>;
   CHECK(program.slots == 2);
   CHECK(program.reductions == 1);
-  CHECK(program.row_root);
+  CHECK(program.reduction_rooted);
 }
 
 TEST_CASE("cuda run: gradients that are sums over no elements are zeros, or stay what they were") {

@@ -26,7 +26,7 @@ float first(const ref<tensor_state>& t) {
 TEST_CASE("gradient_pass: what is not delivered leaves no trace") {
   Tensor<float> w(filled(1));
   w.requires_grad();
-  gradient_record& record = *w.state()->history;
+  gradient_record& record = *w.state()->autograd_metadata;
   {
     detail::gradient_pass pass;
     CHECK(detail::running_pass == &pass);
@@ -52,15 +52,15 @@ TEST_CASE("gradient_pass: a pass within a pass has places of its own, many of th
   }
   const no_grad quiet;  // the passes are not recorded themselves
   detail::gradient_pass outer;
-  for (auto& w : leaves) detail::arriving_gradient(*w.state()->history) = filled(1);
+  for (auto& w : leaves) detail::arriving_gradient(*w.state()->autograd_metadata) = filled(1);
   {
     detail::gradient_pass inner;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-      auto& place = detail::arriving_gradient(*leaves[i * 7 % 50].state()->history);
+      auto& place = detail::arriving_gradient(*leaves[i * 7 % 50].state()->autograd_metadata);
       CHECK_FALSE(place);
       place = filled(2);
     }
-    for (auto& w : leaves) CHECK(first(detail::arriving_gradient(*w.state()->history)) == 2);
+    for (auto& w : leaves) CHECK(first(detail::arriving_gradient(*w.state()->autograd_metadata)) == 2);
     inner.deliver();
   }
   for (auto& w : leaves) CHECK(w.grad()(0) == 2);
@@ -75,7 +75,7 @@ TEST_CASE("gradient_pass: threads that add to one leaf lose nothing") {
   for (int t = 0; t < 4; ++t)
     team.emplace_back([&w] {
       const no_grad quiet;
-      for (int i = 0; i < 500; ++i) detail::add_to_leaf(*w.state()->history, filled(1));
+      for (int i = 0; i < 500; ++i) detail::add_to_leaf(*w.state()->autograd_metadata, filled(1));
     });
   for (std::thread& t : team) t.join();
   CHECK(w.grad()(1) == 2000);

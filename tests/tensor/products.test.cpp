@@ -144,7 +144,8 @@ TEST_CASE("products: what does not fit is refused with both shapes") {
 
 namespace {
 int multiplications = 0;
-void count_and_multiply(const tensor_state& a, const tensor_state& b, tensor_state& out, detail::block_function done) {
+void count_and_multiply(const tensor_state& a, const tensor_state& b, tensor_state& out,
+                        detail::epilogue_function done) {
   ++multiplications;
   detail::multiply_tensors<float, Cpu>(a, b, out, done);
 }
@@ -153,7 +154,7 @@ Tensor<float> counted(const E& e) {
   multiplications = 0;
   detail::collected<E> c(e);
   for (auto& multiply : c.multiply) multiply = &count_and_multiply;
-  detail::operand_room<E> in;
+  detail::operand_workspace<E> in;
   return Tensor<float>(detail::compute_planned(detail::facts_of<E>, nullptr, c.view(), {.domain = shape_of(e)},
                                                shape_of(e), nullptr, in.data()));
 }

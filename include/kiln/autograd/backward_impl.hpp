@@ -194,7 +194,7 @@ KILN_INLINE void check_loss(const tensor_state& loss) {
 
 // Throws unless a gradient can be the first of a pass from this tensor.
 KILN_INLINE void check_seed(const tensor_state& of, const tensor_state& gradient, const char* where) {
-  if (!of.history)
+  if (!of.autograd_metadata)
     throw graph_error(message(where, ": a tensor of shape ", of.sizes,
                               " was computed from no tensor that requires grad: "
                               "call requires_grad() on one before computing"));
@@ -211,14 +211,15 @@ KILN_INLINE ref<tensor_state> seed_of(const ref<tensor_state>& gradient, const r
 
 KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
                               backward_options options) {
-  const ref<gradient_record> history = of.history;
+  const ref<gradient_record> autograd_metadata = of.autograd_metadata;
   check_seed(of, *gradient, "backward");
   const recording_scope scope(options.create_graph);
-  if (!history->producer)
-    return add_to_leaf(
-        *history, options.create_graph ? the_recorder().copy(gradient, *add.device) : contiguous_copy(add, *gradient));
+  if (!autograd_metadata->producer)
+    return add_to_leaf(*autograd_metadata, options.create_graph ? the_recorder().copy(gradient, *add.device)
+                                                                : contiguous_copy(add, *gradient));
   backward_pass pass;
-  pass.run(history, seed_of(gradient, add, options.create_graph), options.retain_graph || options.create_graph);
+  pass.run(autograd_metadata, seed_of(gradient, add, options.create_graph),
+           options.retain_graph || options.create_graph);
   pass.deliver();
 }
 

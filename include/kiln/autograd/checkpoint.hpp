@@ -44,7 +44,7 @@ class checkpoint_node final : public op_node_of<sizeof...(X), sizeof...(X)> {
   checkpoint_node(F f, const random_stream& drawn, const X&... x)
       : base(functions_for(static_cast<const Result*>(nullptr))), f_(std::move(f)), drawn_(drawn), x_(x.detach()...) {
     std::size_t i = 0;
-    (static_cast<void>(this->input[i] = x.state()->history, this->saved[i++].save(*x.state())), ...);
+    (static_cast<void>(this->input[i] = x.state()->autograd_metadata, this->saved[i++].save(*x.state())), ...);
   }
   const char* name() const override { return "checkpoint"; }
   void backward(const ref<tensor_state>& gradient) override {

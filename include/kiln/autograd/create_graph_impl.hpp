@@ -19,7 +19,7 @@ KILN_INLINE tape_view view_of(const program& tape) {
 
 KILN_INLINE bool records(std::initializer_list<const tensor_state*> operands) {
   bool any = false;
-  for (const tensor_state* x : operands) any |= x && x->history;
+  for (const tensor_state* x : operands) any |= x && x->autograd_metadata;
   return any && grad_enabled();
 }
 
@@ -36,7 +36,7 @@ class tape_node final : public op_node {
         values_(operands.size()) {
     for (std::size_t s = 0; s < operands.size(); ++s) {
       if (!operands[s] || !what_->reads(static_cast<int>(s))) continue;
-      records_[s] = operands[s]->history;
+      records_[s] = operands[s]->autograd_metadata;
       values_[s].save(*operands[s]);
     }
     set_inputs(records_.data(), static_cast<int>(records_.size()));
@@ -104,7 +104,7 @@ KILN_INLINE std::vector<ref<tensor_state>> evaluate_tape(const std::shared_ptr<c
   for (std::size_t s = 0; s < operands.size(); ++s) {
     if (!operands[s] || !what->reads(static_cast<int>(s))) continue;
     near = operands[s]->memory.get();
-    recorded |= static_cast<bool>(operands[s]->history);
+    recorded |= static_cast<bool>(operands[s]->autograd_metadata);
   }
   std::vector<ref<tensor_state>> out(what->results().size());
   if (!near) return out;
@@ -116,7 +116,7 @@ KILN_INLINE std::vector<ref<tensor_state>> evaluate_tape(const std::shared_ptr<c
   for (std::size_t r = 0; r < out.size(); ++r) {
     if (!out[r]) continue;
     set_producer(*out[r], node);
-    out[r]->history->output = static_cast<int>(r);
+    out[r]->autograd_metadata->output = static_cast<int>(r);
   }
   return out;
 }
@@ -172,8 +172,9 @@ ref<tensor_state> changed(const ref<tensor_state>& base, const Change& change, c
   view->data = static_cast<char*>(base->data) + l.offset * static_cast<std::int64_t>(size_of(base->type));
   view->memory = base->memory;
   if (records({base.get()}))
-    set_producer(*view, new layout_node(base->history, change(layout{base->sizes, contiguous_strides(base->sizes), 0}),
-                                        base->sizes, true, device));
+    set_producer(
+        *view, new layout_node(base->autograd_metadata, change(layout{base->sizes, contiguous_strides(base->sizes), 0}),
+                               base->sizes, true, device));
   return view;
 }
 
@@ -188,7 +189,7 @@ KILN_INLINE ref<tensor_state> placed(const ref<tensor_state>& values, const layo
     small_program(values->type, 1)->run(device, {.domain = where.sizes}, &values, nullptr, &target, *out->memory);
   }
   if (records({values.get()}))
-    set_producer(*out, new layout_node(values->history, where, values->sizes, false, device));
+    set_producer(*out, new layout_node(values->autograd_metadata, where, values->sizes, false, device));
   return out;
 }
 
@@ -244,7 +245,7 @@ class product_node final : public op_node_of<2, 2> {
   product_node(const tensor_state& a, const tensor_state& b, operands::multiplier multiply,
                const device_functions& device)
       : op_node_of(device), multiply_(multiply) {
-    input[0] = a.history, input[1] = b.history;
+    input[0] = a.autograd_metadata, input[1] = b.autograd_metadata;
     saved[0].sizes = a.sizes, saved[1].sizes = b.sizes;
     if (wants(1)) saved[0].save(a);
     if (wants(0)) saved[1].save(b);

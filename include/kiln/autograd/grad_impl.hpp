@@ -13,11 +13,11 @@ namespace kiln::detail {
 KILN_INLINE std::vector<ref<tensor_state>> run_grad(const tensor_state& of, const ref<tensor_state>& gradient,
                                                     const runnable& add, const std::vector<grad_input>& inputs,
                                                     const grad_options& options) {
-  const ref<gradient_record> history = of.history;
+  const ref<gradient_record> autograd_metadata = of.autograd_metadata;
   check_seed(of, *gradient, "grad");
   std::vector<capture> wanted;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ref<gradient_record>& record = inputs[i].tensor->history;
+    const ref<gradient_record>& record = inputs[i].tensor->autograd_metadata;
     if (!record)
       throw graph_error(message("grad: input ", i, ", of shape ", inputs[i].tensor->sizes,
                                 ", does not require grad: call requires_grad() on it before computing with it"));
@@ -27,10 +27,10 @@ KILN_INLINE std::vector<ref<tensor_state>> run_grad(const tensor_state& of, cons
   const ref<tensor_state> seed = seed_of(gradient, add, options.create_graph);
   {
     backward_pass pass(&wanted);  // what leaves have collected before stays as it is
-    pass.select(history);
-    if (history->producer) pass.run(history, seed, options.retain_graph || options.create_graph);
+    pass.select(autograd_metadata);
+    if (autograd_metadata->producer) pass.run(autograd_metadata, seed, options.retain_graph || options.create_graph);
     for (capture& c : wanted)
-      if (c.record == history && !history->producer)
+      if (c.record == autograd_metadata && !autograd_metadata->producer)
         c.gradient = seed;
       else if (!c.record->producer)
         c.gradient = pass.arrived_at(*c.record);

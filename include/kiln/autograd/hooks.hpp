@@ -55,7 +55,8 @@ gradient_hook_handle Tensor<T, Device, Extents>::on_gradient(F f) const {
     throw graph_error(
         "on_gradient: this tensor does not require grad: call requires_grad() on it, or on one before "
         "computing it from that");
-  return detail::add_hook(state()->history, std::make_unique<detail::gradient_hook_of<T, Device, F>>(std::move(f)));
+  return detail::add_hook(state()->autograd_metadata,
+                          std::make_unique<detail::gradient_hook_of<T, Device, F>>(std::move(f)));
 }
 
 }  // namespace kiln

@@ -16,7 +16,7 @@ namespace kiln::detail {
 template <class E>
 struct gradient_program {
   static constexpr const auto& tape = gradient_tape<E>;
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr auto stores = [] {
     std::array<dtype, static_cast<std::size_t>(tape.result_count())> types{};
     for (int r = 0; r < tape.result_count(); ++r)

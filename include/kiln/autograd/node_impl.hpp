@@ -47,8 +47,8 @@ class expression_node final : public op_node {
     const storage& near = *gradient->memory;
     check_saved(near);
     auto row_strides = [&](const tensor_state& t) {
-      return how_.row_root ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
-                           : common::broadcast_strides(t.sizes, t.strides, how_.domain);
+      return how_.reduction_rooted ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
+                                   : common::broadcast_strides(t.sizes, t.strides, how_.domain);
     };
     for (int i = 0; i < program.slots; ++i) {
       common::operand_view& operand = in[i];
@@ -189,16 +189,16 @@ class expression_node final : public op_node {
         for (int m = n; m-- > 0;)
           if (c.leaf[products_[m].slot] == c.leaf[i]) products_[n].first = m;
         const tensor_state &a = *c.product_left[i], &b = *c.product_right[i];
-        if (b.history) left.save(a);
-        if (a.history) right.save(b);
+        if (b.autograd_metadata) left.save(a);
+        if (a.autograd_metadata) right.save(b);
         // The sizes are needed even where the value is not.
         left.sizes = a.sizes, left.strides = a.strides;
         right.sizes = b.sizes, right.strides = b.strides;
-        inputs[slots_ + 2 * n] = a.history;
-        inputs[slots_ + 2 * n + 1] = b.history;
+        inputs[slots_ + 2 * n] = a.autograd_metadata;
+        inputs[slots_ + 2 * n + 1] = b.autograd_metadata;
         ++n;
       } else {
-        inputs[i] = leaf.history;
+        inputs[i] = leaf.autograd_metadata;
       }
       if (gradients.reads[i]) values_[i].save(leaf);
     }
@@ -210,7 +210,7 @@ class expression_node final : public op_node {
   // element, there is no other, and nobody else has that memory. So a deep chain needs one gradient, not two at a time.
   // (Not on a GPU, whose kernels are faster where they know that results lie apart from operands.)
   [[gnu::noinline]] int replaces_gradient(const tensor_state& gradient, bool nobody_else) const {
-    if (!nobody_else || device().run_tape || gradient.memory->foreign || product_count_ > 0 || how_.row_root ||
+    if (!nobody_else || device().run_tape || gradient.memory->foreign || product_count_ > 0 || how_.reduction_rooted ||
         how_.axes != 0 || gradients_.program->program().reductions > 0 || gradient.sizes != how_.domain ||
         !is_contiguous(gradient))
       return -1;
@@ -238,21 +238,21 @@ class expression_node final : public op_node {
 
   // Every array begins at a multiple of 8.
   template <class T>
-  static constexpr std::size_t room(int count) {
+  static constexpr std::size_t reserved(int count) {
     static_assert(alignof(T) <= 8);
     return (static_cast<std::size_t>(count) * sizeof(T) + 7) / 8 * 8;
   }
   template <class T>
   static T* place(std::byte* memory, std::size_t& at, int count) {
     T* const first = reinterpret_cast<T*>(memory + at);
-    at += room<T>(count);
+    at += reserved<T>(count);
     std::uninitialized_default_construct_n(first, count);
     return first;
   }
   static std::size_t bytes_of(int slots, int products, int numbers) {
-    return sizeof(expression_node) + room<saved_value>(slots + 2 + 2 * products) + room<saved_product>(products) +
-           room<ref<gradient_record>>(slots + 2 * products) + room<std::uint64_t>(numbers) + room<dims>(slots) +
-           room<dtype>(slots);
+    return sizeof(expression_node) + reserved<saved_value>(slots + 2 + 2 * products) +
+           reserved<saved_product>(products) + reserved<ref<gradient_record>>(slots + 2 * products) +
+           reserved<std::uint64_t>(numbers) + reserved<dims>(slots) + reserved<dtype>(slots);
   }
 
   const gradient_facts& gradients_;

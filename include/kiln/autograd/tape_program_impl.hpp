@@ -26,7 +26,7 @@ KILN_INLINE void run_tape(const device_functions& device, const run_time_tape& c
   using cpu::interpret;
 #endif
   const auto made = code.prepared<cpu::compiled>(&device, [&] {
-    return std::const_pointer_cast<cpu::compiled>(interpret(code.view(), code.stores.data(), code.row_root));
+    return std::const_pointer_cast<cpu::compiled>(interpret(code.view(), code.stores.data(), code.reduction_rooted));
   });
   job.program = made.get();
   made->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
@@ -86,7 +86,7 @@ KILN_INLINE std::unique_ptr<tape_program::part> tape_program::cut(const program&
   made->code.slots = static_cast<int>(made->slot.size());
   made->domain = domain;
   made->result = results;
-  made->code.row_root = domain == over::rows;
+  made->code.reduction_rooted = domain == over::rows;
   return made;
 }
 

@@ -50,12 +50,13 @@ kiln_status kiln_module_parameter_count(kiln_module m, int64_t* out) {
 kiln_status kiln_module_parameter(kiln_module m, int64_t index, kiln_tensor* out) {
   return kiln::c::guarded_new("kiln_module_parameter", out, [&] { return kiln::c::parameter_of(m, index).second; });
 }
-kiln_status kiln_module_parameter_name(kiln_module m, int64_t index, char* to, size_t room) {
+kiln_status kiln_module_parameter_name(kiln_module m, int64_t index, char* to, size_t capacity) {
   return kiln::c::guarded("kiln_module_parameter_name", [&] {
     const std::string name = kiln::c::parameter_of(m, index).first;
     if (!to) throw kiln::value_error("`to` is a null pointer: nowhere to write the name");
-    if (room <= name.size())
-      throw kiln::value_error(kiln::message("room for ", room, " bytes, and \"", name, "\" needs ", name.size() + 1));
+    if (capacity <= name.size())
+      throw kiln::value_error(
+          kiln::message("room for ", capacity, " bytes, and \"", name, "\" needs ", name.size() + 1));
     std::memcpy(to, name.c_str(), name.size() + 1);
   });
 }

@@ -93,11 +93,11 @@ kiln_status kiln_tensor_dtype(kiln_tensor x, kiln_dtype* out) {
 kiln_status kiln_tensor_dim(kiln_tensor x, int32_t* out) {
   return kiln::c::guarded_value("kiln_tensor_dim", out, [&] { return std::int32_t{kiln::c::get(x).dim()}; });
 }
-kiln_status kiln_tensor_sizes(kiln_tensor x, int64_t* out, int32_t room) {
+kiln_status kiln_tensor_sizes(kiln_tensor x, int64_t* out, int32_t capacity) {
   return kiln::c::guarded("kiln_tensor_sizes", [&] {
     const kiln::dims sizes = kiln::c::get(x).sizes();
-    if (room < sizes.rank())
-      throw kiln::shape_error(kiln::message("room for ", room, " sizes, and the shape is ", sizes));
+    if (capacity < sizes.rank())
+      throw kiln::shape_error(kiln::message("room for ", capacity, " sizes, and the shape is ", sizes));
     if (!sizes.empty() && !out) throw kiln::value_error("`out` is a null pointer: nowhere to write the sizes");
     for (int i = 0; i < sizes.rank(); ++i) out[i] = sizes[i];
   });

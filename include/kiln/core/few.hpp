@@ -17,11 +17,11 @@ class few {
   few(const few&) = delete;
   few& operator=(const few&) = delete;
   ~few() { std::destroy_n(data(), count_); }
-  T* data() { return reinterpret_cast<T*>(room_); }
+  T* data() { return reinterpret_cast<T*>(reserved_); }
   T& operator[](int i) { return data()[i]; }
 
  private:
-  alignas(T) std::byte room_[Most * sizeof(T)];
+  alignas(T) std::byte reserved_[Most * sizeof(T)];
   int count_;
 };
 

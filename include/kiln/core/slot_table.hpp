@@ -27,9 +27,9 @@ class slot_table {
     if (free_.empty()) {
       if (slots_.size() >= Limit) throw memory_error(message("more than ", Limit, " handles are alive: free some"));
       if (slots_.size() == slots_.capacity()) {  // room in both first: nothing fails halfway, and erase never
-        const std::size_t room = 2 * slots_.size() + 16;
-        free_.reserve(room);
-        slots_.reserve(room);
+        const std::size_t capacity = 2 * slots_.size() + 16;
+        free_.reserve(capacity);
+        slots_.reserve(capacity);
       }
       free_.push_back(slots_.size());
       slots_.emplace_back();

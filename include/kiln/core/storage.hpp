@@ -103,7 +103,7 @@ struct storage {
   void* data = nullptr;
   std::size_t bytes = 0;
   /// Bytes between this and `data` for what whoever made the block keeps there.
-  std::size_t room = 0;
+  std::size_t reserved = 0;
   /// Gives the block back to where it came from.
   void (*release)(storage*) noexcept = nullptr;
   /// For `release`: what owns foreign memory.

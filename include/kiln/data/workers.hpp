@@ -67,7 +67,7 @@ class ordered_workers {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
     }
-    room_.notify_all();
+    space_.notify_all();
     for (std::thread& t : threads_) t.join();
   }
 
@@ -104,7 +104,7 @@ class ordered_workers {
     ++handed_;
     stopped_ = failure != nullptr;
     lock.unlock();
-    failure ? room_.notify_all() : room_.notify_one();
+    failure ? space_.notify_all() : space_.notify_one();
     if (failure) std::rethrow_exception(failure);
     return result;
   }
@@ -125,7 +125,7 @@ class ordered_workers {
       std::size_t number;
       {
         std::unique_lock lock(mutex_);
-        room_.wait(lock, [this] { return stopped_ || taken_ < handed_ + slots_.size(); });
+        space_.wait(lock, [this] { return stopped_ || taken_ < handed_ + slots_.size(); });
         if (stopped_ || ended_) return;
         number = taken_;
       }
@@ -144,7 +144,7 @@ class ordered_workers {
       taking.unlock();
       if (!todo && !done.failure) {
         made_.notify_all();
-        room_.notify_all();
+        space_.notify_all();
         return;
       }
       if (todo) {
@@ -166,7 +166,7 @@ class ordered_workers {
   source<Work, Result>& from_;
   std::vector<slot> slots_;
   std::mutex take_mutex_, mutex_;
-  std::condition_variable made_, room_;
+  std::condition_variable made_, space_;
   std::size_t taken_ = 0, handed_ = 0;
   bool ended_ = false, stopped_ = false;
   const int generation_ = kiln::detail::fork_generation.load(std::memory_order_relaxed);

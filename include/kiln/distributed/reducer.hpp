@@ -94,7 +94,7 @@ class reducer {
   void attach() {
     for (int i = 0; i < memory_.size(); ++i) {
       const std::size_t at = static_cast<std::size_t>(i);
-      const ref<gradient_record>& record = memory_.parameter(i)->history;
+      const ref<gradient_record>& record = memory_.parameter(i)->autograd_metadata;
       if (record == hooked_[at]) continue;
       hooks_[at].remove();
       hooked_[at] = record;
@@ -172,7 +172,7 @@ class reducer {
     under_way_.clear();
     memory_.gradients_changed({0, count});
     for (int i = 0; i < count; ++i) {
-      const ref<gradient_record>& record = memory_.parameter(i)->history;
+      const ref<gradient_record>& record = memory_.parameter(i)->autograd_metadata;
       if (!record || !known[static_cast<std::size_t>(i)] || record->gradient) continue;
       const kiln::detail::locked alone(record->adding);
       record->gradient = record->home;

@@ -29,9 +29,9 @@ struct cell;
 
 /// What a pending cell reads.
 struct operand {
-  std::shared_ptr<cell> of;      ///< a pending cell or a number; null for a value
-  ref<tensor_state> state;       ///< of a value
-  ref<gradient_record> history;  ///< of a value, as it was when the call was written
+  std::shared_ptr<cell> of;                ///< a pending cell or a number; null for a value
+  ref<tensor_state> state;                 ///< of a value
+  ref<gradient_record> autograd_metadata;  ///< of a value, as it was when the call was written
   moment wanted;
   bool tracked = false;  ///< gradients flow back through this
 };

@@ -70,7 +70,7 @@ KILN_INLINE tensor with_gradient(std::string name, const tensor& result, const s
   std::vector<ref<gradient_record>> records;
   bool wanted = false;
   for (const tensor& x : inputs) {
-    records.push_back(x.requires_grad() ? x.state()->history : nullptr);
+    records.push_back(x.requires_grad() ? x.state()->autograd_metadata : nullptr);
     wanted = wanted || records.back();
   }
   if (!wanted) return result;

@@ -24,14 +24,15 @@ inline thread_local constinit counters counted{};
 struct program_key {
   tape_key tape;
   dtype stored = dtype::float32;
-  bool row_root = false;
+  bool reduction_rooted = false;
   bool operator==(const program_key&) const = default;
 };
 
 /// The program of a tape: that of an equal one, if it was asked for not long ago.
 inline std::shared_ptr<const detail::tape_program> program_of(const tape_writer& w, dtype stored) {
   static constinit detail::never_destroyed<detail::recently_used<program_key, detail::tape_program, 256>> known;
-  const program_key which{key({&w.code[0], w.code.size(), w.code.results, w.code.result_count}), stored, w.row_root};
+  const program_key which{key({&w.code[0], w.code.size(), w.code.results, w.code.result_count}), stored,
+                          w.reduction_rooted};
   if (auto found = known.value.find(which)) return found;
   program written, primitive, kept;
   expand(w.code, primitive, op_rules_table, false);
@@ -39,7 +40,7 @@ inline std::shared_ptr<const detail::tape_program> program_of(const tape_writer&
   expand(w.code, kept, op_rules_table, true);
   auto made = std::make_shared<const detail::tape_program>(
       written, static_cast<int>(w.leaves.size()),
-      std::vector<delivered_result>{{.stored = stored, .at = w.row_root ? level::row : level::element}}, &kept);
+      std::vector<delivered_result>{{.stored = stored, .at = w.reduction_rooted ? level::row : level::element}}, &kept);
   ++counted.programs;
   known.value.keep(which, made);
   return made;

@@ -34,7 +34,8 @@ inline axes axes_from(std::span<const std::int64_t> over) {
 inline void record_index(const detail::index_axes& how, index_move move, const tensor_state& index,
                          const tensor_state& table, const tensor_state* values, const detail::index_functions& f,
                          tensor_state& out) {
-  if (!is_floating(out.type) || !grad_enabled() || !(table.history || (values && values->history))) return;
+  if (!is_floating(out.type) || !grad_enabled() || !(table.autograd_metadata || (values && values->autograd_metadata)))
+    return;
   detail::set_producer(out, new detail::index_node(how, move, index, table, values, f));
 }
 inline tensor gathered(const tensor& x, const tensor& index, const detail::index_axes& how) {

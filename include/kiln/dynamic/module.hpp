@@ -179,7 +179,7 @@ class tensors_of_module final : public nn::detail::path_visitor {
 class gradients_of_module final : public nn::detail::visitor {
  public:
   void parameter(std::string_view, const nn::detail::tensor_slot& slot) override {
-    if (slot.now && slot.now->history) slot.now->history->gradient = nullptr;
+    if (slot.now && slot.now->autograd_metadata) slot.now->autograd_metadata->gradient = nullptr;
   }
 };
 

@@ -66,7 +66,7 @@ inline bool is_pointwise(const op_facts& f) {
          f.rules->name != "take";
 }
 
-/// How long a tape becomes by this op: its instructions written out, and more for what is dear, of which rows keep
+/// How long a tape becomes by this op: its instructions written out, and more for what is expensive, of which rows keep
 /// values.
 inline int weight_of(const op_facts& f) {
   static std::array<std::atomic<std::int16_t>, all_ops::size> known{};
@@ -80,7 +80,7 @@ inline int weight_of(const op_facts& f) {
         alone.push({.code = opcode::leaf, .type = dtype::float32, .slot = static_cast<std::int16_t>(i)}));
   alone.add_result(alone.push(now));
   expand(alone, flat, op_rules_table, false);
-  const int weight = std::max(flat.size() - f.rules->arity, f.rules->dear ? 5 : 1);
+  const int weight = std::max(flat.size() - f.rules->arity, f.rules->expensive ? 5 : 1);
   mine.store(static_cast<std::int16_t>(weight), std::memory_order_relaxed);
   return weight;
 }

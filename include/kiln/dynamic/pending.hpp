@@ -37,7 +37,7 @@ inline dtype beside_number(dtype type, int category) {
 }
 
 inline bool requires_grad(const cell& x) {
-  if (x.is == form::value) return static_cast<bool>(x.value->history);
+  if (x.is == form::value) return static_cast<bool>(x.value->autograd_metadata);
   return x.pending() && x.tracked;
 }
 
@@ -50,9 +50,9 @@ inline operand captured(const cell_ref& x) {
     return o;
   }
   o.state = state_of(*x);
-  if (grad_enabled()) o.history = o.state->history;
+  if (grad_enabled()) o.autograd_metadata = o.state->autograd_metadata;
   o.wanted = moment(*o.state->memory);
-  o.tracked = static_cast<bool>(o.history);
+  o.tracked = static_cast<bool>(o.autograd_metadata);
   return o;
 }
 

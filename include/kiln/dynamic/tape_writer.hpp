@@ -22,7 +22,7 @@
 #include <kiln/tape/program.hpp>
 #include <kiln/tensor/expression_facts.hpp>
 #include <kiln/tensor/run.hpp>
-#include <kiln/tensor/view_history.hpp>
+#include <kiln/tensor/view_metadata.hpp>
 
 namespace kiln::dynamic::graph {
 
@@ -68,14 +68,14 @@ class tape_writer {
     const int result = write_root();
     if (!first.empty()) return;
     code.add_result(result);
-    how.row_root = row_root;
+    how.reduction_rooted = reduction_rooted;
   }
 
   program code;                           ///< composite ops as written
   std::vector<ref<tensor_state>> leaves;  ///< by slot
   std::vector<std::uint64_t> numbers;     ///< by slot
   detail::evaluation how;
-  bool row_root = false;  ///< the result is one value per row
+  bool reduction_rooted = false;  ///< the result is one value per row
   /// To be evaluated before: then there is no tape. (Shared: one may end by the evaluation of another that read it.)
   std::vector<std::shared_ptr<cell>> first;
 
@@ -85,7 +85,9 @@ class tape_writer {
       for (const auto& each : known) each.first->went_along = true;
   }
   /// Whether the result is one value per row though its place is among elements: rows that are one element each.
-  bool misplaced() const { return !row_root && levels_[static_cast<std::size_t>(code.results[0])] == level::row; }
+  bool misplaced() const {
+    return !reduction_rooted && levels_[static_cast<std::size_t>(code.results[0])] == level::row;
+  }
 
  private:
   // ---- what the tape runs over
@@ -119,7 +121,7 @@ class tape_writer {
     std::unordered_set<const cell*> seen, seen_again;
     const cell* const rows = find_rows(root_, whole_rows, seen);
     if (rows && whole_rows == 0 && fits_rows(root_, seen_again)) {
-      row_root = true;
+      reduction_rooted = true;
       how.domain = sizes_of(rows->in[0]);
       how.axes = rows->axes;
       how.keepdim = rows->keepdim;
@@ -187,7 +189,7 @@ class tape_writer {
     return x.type;
   }
   int write(operand& o, bool per_row, const cell& by, const op_facts& f, dtype common, int place) {
-    if (o.state) return push_leaf(with_history(o), per_row);
+    if (o.state) return push_leaf(with_metadata(o), per_row);
     cell& x = *o.of;
     if (x.is == form::number) {
       const dtype type = by.code == op_rules_table.where && place == 0 ? dtype::boolean : common;
@@ -199,7 +201,7 @@ class tape_writer {
     if (x.is == form::value) {
       if (x.computed.has_passed(*x.value->memory)) changed(*x.value);
       const ref<tensor_state>& state = state_of(x);
-      at = push_leaf(o.tracked ? state : without_history(state), per_row);
+      at = push_leaf(o.tracked ? state : without_metadata(state), per_row);
       return at;
     }
     // What one tape after the other would compute anew, and somebody else holds, had better be kept.
@@ -256,7 +258,8 @@ class tape_writer {
     if (static_cast<std::size_t>(at) == levels_.size()) {
       levels_.push_back(level_of(now, levels_.data(), op_rules_table));
       bool flows = false;
-      if (now.code == opcode::leaf) flows = static_cast<bool>(leaves[static_cast<std::size_t>(now.slot)]->history);
+      if (now.code == opcode::leaf)
+        flows = static_cast<bool>(leaves[static_cast<std::size_t>(now.slot)]->autograd_metadata);
       if (now.code != opcode_of(stop_gradient_op::name))
         for (const int x : {int{now.a}, int{now.b}, int{now.c}})
           if (is_op(now.code) && x >= 0) flows = flows || flows_[static_cast<std::size_t>(x)];
@@ -277,7 +280,8 @@ class tape_writer {
                  .literal = static_cast<std::uint64_t>(per_row ? leaf_kind::row : leaf_kind::element)});
   }
   static bool same_leaf(const tensor_state& a, const tensor_state& b) {
-    return &a == &b || (a.memory == b.memory && a.history == b.history && a.type == b.type && detail::same_view(a, b));
+    return &a == &b || (a.memory == b.memory && a.autograd_metadata == b.autograd_metadata && a.type == b.type &&
+                        detail::same_view(a, b));
   }
   // Each number has a slot of its own for each type: which are equal is not the tape's business.
   int push_number(std::uint64_t bits, dtype type, const cell* of = nullptr) {
@@ -300,18 +304,20 @@ class tape_writer {
                 " was changed in place after a call that reads it was written and before that was evaluated: eval() "
                 "the call where the old values are meant, or write it after the change"));
   }
-  static ref<tensor_state> seen_with(const tensor_state& x, const ref<gradient_record>& history) {
+  static ref<tensor_state> seen_with(const tensor_state& x, const ref<gradient_record>& autograd_metadata) {
     ref<tensor_state> state = new_state(x.type, x.sizes, x.strides);
     state->data = x.data;
     state->memory = x.memory;
-    state->history = history;
+    state->autograd_metadata = autograd_metadata;
     return state;
   }
-  static ref<tensor_state> with_history(const operand& o) {
+  static ref<tensor_state> with_metadata(const operand& o) {
     if (o.wanted.has_passed(*o.state->memory)) changed(*o.state);
-    return o.state->history == o.history ? o.state : seen_with(*o.state, o.history);
+    return o.state->autograd_metadata == o.autograd_metadata ? o.state : seen_with(*o.state, o.autograd_metadata);
   }
-  static ref<tensor_state> without_history(const ref<tensor_state>& x) { return x->history ? seen_with(*x, {}) : x; }
+  static ref<tensor_state> without_metadata(const ref<tensor_state>& x) {
+    return x->autograd_metadata ? seen_with(*x, {}) : x;
+  }
 
   cell& root_;
   bool rows_, keeps_, has_axes_ = false;

@@ -98,7 +98,7 @@ KILN_INLINE tensor tensor::to(dynamic::device where) const {
                               : cuda.to_other(*here.state(), where.index);
   }
   if (grad_enabled() && requires_grad())
-    detail::set_producer(*moved, new graph::moved_node(state()->history, home, where));
+    detail::set_producer(*moved, new graph::moved_node(state()->autograd_metadata, home, where));
   return of(std::move(moved), where);
 }
 
@@ -180,8 +180,8 @@ KILN_INLINE bool tensor::requires_grad() const {
 }
 KILN_INLINE bool tensor::is_leaf() const {
   if (is_lazy()) return !requires_grad();
-  const ref<gradient_record>& history = state()->history;
-  return !history || !history->producer;
+  const ref<gradient_record>& autograd_metadata = state()->autograd_metadata;
+  return !autograd_metadata || !autograd_metadata->producer;
 }
 KILN_INLINE tensor& tensor::requires_grad_(bool on) {
   if (on) graph::refuse_lent(*this, "requires_grad_");
@@ -193,19 +193,19 @@ KILN_INLINE tensor& tensor::requires_grad_(bool on) {
   with_floating_type(type(), "requires_grad_", [&]<class T>(std::type_identity<T>) {
     Tensor<T>(state()).requires_grad(on);  // wherever it is: only what adds gradients is the device's
   });
-  if (on && !device().on_host()) state()->history->add = graph::adding_kernel(type(), device());
+  if (on && !device().on_host()) state()->autograd_metadata->add = graph::adding_kernel(type(), device());
   return *this;
 }
 KILN_INLINE tensor tensor::grad() const {
   if (is_lazy()) return {};
-  const ref<gradient_record>& history = state()->history;
-  if (!history || !history->gradient) return {};
+  const ref<gradient_record>& autograd_metadata = state()->autograd_metadata;
+  if (!autograd_metadata || !autograd_metadata->gradient) return {};
   return with_floating_type(
       type(), "grad", [&]<class T>(std::type_identity<T>) { return of(Tensor<T>(state()).grad().state(), device()); });
 }
 KILN_INLINE void tensor::zero_grad() {
   if (is_lazy()) return;
-  if (const ref<gradient_record>& history = state()->history) history->gradient = nullptr;
+  if (const ref<gradient_record>& autograd_metadata = state()->autograd_metadata) autograd_metadata->gradient = nullptr;
 }
 KILN_INLINE void tensor::backward(const tensor& gradient, bool retain_graph, bool create_graph) const {
   const ref<tensor_state>& mine = state();
@@ -248,7 +248,7 @@ KILN_INLINE tensor& tensor::assign_(const tensor& values) {
     throw dtype_error(message("assign_: a tensor of ", name(type()), " cannot hold values of ", name(values.type()),
                               ": convert them with to()"));
   // Overwriting a leaf is the end of its old value, not a step of a computation.
-  const bool leaf = target->history && target->history->leaf;
+  const bool leaf = target->autograd_metadata && target->autograd_metadata->leaf;
   const tensor all = [&] {
     const detail::recording_scope record(grad_enabled() && !(leaf && !values.requires_grad()));
     const tensor fitting = values.cell()->is == graph::form::number ? values : values.to(type());

@@ -105,8 +105,8 @@ class sharing {
     std::uint64_t type = 0;
     int leaf = 0, number = 0;
   };
-  static constexpr int room = 8 * (Leaves + Scalars) + 64;
-  std::array<sighting, static_cast<std::size_t>(room)> seen_{};
+  static constexpr int capacity = 8 * (Leaves + Scalars) + 64;
+  std::array<sighting, static_cast<std::size_t>(capacity)> seen_{};
   int seen_count_ = 0, leaves_ = 0, numbers_ = 0;
   bool first_below_reduction_ = false;
 
@@ -124,7 +124,7 @@ class sharing {
         leaf[static_cast<std::size_t>(i)] = leaf[static_cast<std::size_t>(before.leaf + i - leaf_begin)];
       for (int i = number_begin; i < numbers_; ++i)
         number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(before.number + i - number_begin)];
-    } else if (!again && seen_count_ < room) {
+    } else if (!again && seen_count_ < capacity) {
       seen_[static_cast<std::size_t>(seen_count_++)] = {census<T>::type, leaf_begin, number_begin};
     }
   }

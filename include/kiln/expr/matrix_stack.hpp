@@ -33,7 +33,7 @@ inline dims joint_batch(const matrix_stack& a, const matrix_stack& b, const matr
 
 /// What is applied to each finished block of a product; may be empty. One type, so that a product is compiled once per
 /// element type and not once per expression.
-struct block_function {
+struct epilogue_function {
   void (*call)(void* object, std::int64_t batch, std::int64_t row_begin, std::int64_t row_end,
                std::int64_t column_begin, std::int64_t column_end) = nullptr;
   void* object = nullptr;

@@ -55,8 +55,9 @@ inline attribute attribute_of(std::string_view name) {
       {"gradient", [](const tensor& t) { return make_symbol(t.requires_grad() ? "grad" : "nograd"); }},
       {"gradfn",
        [](const tensor& t) {
-         const auto& history = t.state()->history;
-         return make_symbol(history && history->producer ? history->producer->name() : "");
+         const auto& autograd_metadata = t.state()->autograd_metadata;
+         return make_symbol(autograd_metadata && autograd_metadata->producer ? autograd_metadata->producer->name()
+                                                                             : "");
        }},
       {"layout", [](const tensor&) { return make_symbol("strided"); }},
       {"memory", [](const tensor&) { return make_symbol("contiguous"); }},

@@ -323,11 +323,11 @@ inline object close(std::string_view name, object x) {
   const double atol = given.size() > 3 ? given.number_at(3) : 1e-8;
   const operands found = read_operands(given, 0, 2);
   const tensor a = found.values[0].to(dtype::float64), b = found.values[1].to(dtype::float64);
-  const tensor room = dynamic::call(
+  const tensor allowed = dynamic::call(
       "add", {dynamic::call("mul", {dynamic::call("abs", {b}), dynamic::scalar(rtol)}), dynamic::scalar(atol)});
   const tensor distance = dynamic::call("abs", {dynamic::call("sub", {a, b})});
   const tensor near =
-      dynamic::call("logical_and", {dynamic::call("le", {distance, room}), dynamic::call("isfinite", {distance})});
+      dynamic::call("logical_and", {dynamic::call("le", {distance, allowed}), dynamic::call("isfinite", {distance})});
   const tensor result = dynamic::call("logical_or", {near, dynamic::call("eq", {a, b})});
   if (name == "allclose") return kb(dynamic::reduce("all", result).item() != 0);
   return respond(result, found.handle);

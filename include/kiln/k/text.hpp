@@ -64,11 +64,11 @@ inline void write_scale(std::ostream& out, const number_format& format, std::str
 inline void write_matrix(std::ostream& out, const double* values, std::int64_t rows, std::int64_t columns,
                          std::string_view indent) {
   const number_format format = format_of(std::vector<double>(values, values + rows * columns));
-  const std::int64_t room =
+  const std::int64_t width_left =
       std::max<std::int64_t>(1, (80 - static_cast<std::int64_t>(indent.size())) / (format.width + 1));
-  for (std::int64_t first = 0; first < columns; first += room) {
-    const std::int64_t last = std::min(columns, first + room);
-    if (columns > room) {
+  for (std::int64_t first = 0; first < columns; first += width_left) {
+    const std::int64_t last = std::min(columns, first + width_left);
+    if (columns > width_left) {
       if (first > 0) out << '\n';
       out << "Columns " << first + 1 << " to " << last << '\n';
     }

@@ -102,8 +102,8 @@ inline std::string summary_table(const std::vector<summary_line>& lines) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::string line;
     for (std::size_t i = 0; i < 4; ++i) {
-      const std::string room(widths[i] - rows[r][i].size(), ' ');
-      line += (i ? "  " : "") + (i < 2 ? rows[r][i] + room : room + rows[r][i]);
+      const std::string padding(widths[i] - rows[r][i].size(), ' ');
+      line += (i ? "  " : "") + (i < 2 ? rows[r][i] + padding : padding + rows[r][i]);
     }
     if (r + 1 == rows.size()) text += std::string(widths[0] + widths[1] + widths[2] + widths[3] + 6, '-') + '\n';
     text += line + '\n';

@@ -111,7 +111,7 @@ struct abs_op : arithmetic<1> {
 };
 struct pow_op : arithmetic<2> {
   static constexpr std::string_view name = "pow";
-  static constexpr bool dear = true;
+  static constexpr bool expensive = true;
   static constexpr bool accepts(dtype d) { return d != dtype::boolean; }
   static constexpr auto value(auto a, auto b) { return pow(a, b); }
   // At a = 0 and b = 0 the plain formulas give 0 * inf; the limits are 0.

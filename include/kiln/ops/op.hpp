@@ -111,7 +111,7 @@ template <int Arity>
 struct elementwise {
   static constexpr int arity = Arity;
   static constexpr bool composite = false, reduces = false;
-  static constexpr bool dear = false;            ///< costs more than keeping its value in cache does
+  static constexpr bool expensive = false;       ///< costs more than keeping its value in cache does
   static constexpr bool lengthy = false;         ///< dozens of instructions: where many stand, they are called
   static constexpr std::string_view infix = {};  ///< the symbol of an operator, if the op is written as one
   static constexpr bool accepts(dtype) { return true; }
@@ -127,7 +127,7 @@ struct arithmetic : elementwise<Arity> {
 /// Integers become float32 first: /, exp, sqrt.
 template <int Arity>
 struct floating : elementwise<Arity> {
-  static constexpr bool dear = true, lengthy = true;
+  static constexpr bool expensive = true, lengthy = true;
   static constexpr dtype common(dtype d) { return is_floating(d) ? d : dtype::float32; }
   static constexpr dtype result(dtype d) { return d; }
 };

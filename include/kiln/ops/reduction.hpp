@@ -20,7 +20,7 @@ namespace kiln {
 /// A reduction: `combine` folds two partial results, `identity<T>()` is what folding nothing gives.
 struct reduction_kind {
   static constexpr int arity = 1;
-  static constexpr bool composite = false, reduces = true, dear = false, lengthy = false;
+  static constexpr bool composite = false, reduces = true, expensive = false, lengthy = false;
   static constexpr bool has_identity = true;  ///< false: reducing zero elements is an error
   static constexpr std::string_view infix = {};
   static constexpr bool accepts(dtype) { return true; }

@@ -65,7 +65,9 @@ constexpr operand_gradients differentiate_with(symbol g, symbol y, symbol a, sym
 
 // Reductions, and what is written with one.
 template <class Op>
-concept OverRows = requires(bool has) { has = Op::has_identity; };
+concept OverRows = requires(bool has) {
+  has = Op::has_identity;
+};
 
 template <class Op>
 constexpr op_rules rules_of() {
@@ -77,7 +79,7 @@ constexpr op_rules rules_of() {
              .composite = Op::composite,
              .reduces = Op::reduces,
              .over_rows = OverRows<Op>,
-             .dear = Op::dear,
+             .expensive = Op::expensive,
              .lengthy = Op::lengthy,
              .common = &Op::common,
              .result = &Op::result,

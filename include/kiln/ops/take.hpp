@@ -24,7 +24,7 @@ struct checked_index_op : detail::of_address {
 /// The element so many elements further on. Its gradient is that of the values taken, not yet added up per element.
 struct take_op : detail::of_address {
   static constexpr std::string_view name = "take";
-  static constexpr bool dear = true;  // a row program reads it once
+  static constexpr bool expensive = true;  // a row program reads it once
   static constexpr auto value(auto way, auto address) { return taken(way, address); }
   static constexpr auto adjoint(auto g, auto, auto, auto) { return adjoints{no_gradient{}, g}; }
 };

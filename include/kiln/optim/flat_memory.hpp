@@ -51,7 +51,7 @@ class flat_memory {
   /// Whether backward passes have left a gradient.
   bool has_gradient(int i) const {
     const tensor_state& t = *parameter(i);
-    return t.history && t.history->gradient;
+    return t.autograd_metadata && t.autograd_metadata->gradient;
   }
 
   /// Before the buffers are used: throws value_error if a parameter has been moved into the buffer of another

@@ -82,7 +82,7 @@ KILN_INLINE void flat_memory::check(const std::vector<ref<tensor_state>>& parame
       throw std::remove_cvref_t<decltype(kind)>(
           message("optimizer: parameter ", i, ", of shape ", t.sizes, ", ", why...));
     };
-    if (t.history && t.history->producer)
+    if (t.autograd_metadata && t.autograd_metadata->producer)
       refuse(graph_error(""), "was computed from others that require grad: give the tensors that it was computed from");
     if (t.is_view)
       refuse(value_error(""), "is a view of another tensor, from which it would part: give the other, or a clone()");
@@ -165,7 +165,8 @@ KILN_INLINE void flat_memory::move_values() {
 
 KILN_INLINE void flat_memory::make_homes() {
   std::vector<ref<tensor_state>> homes;
-  for (const ref<tensor_state>& p : parameters_) homes.push_back(p->history ? p->history->home : ref<tensor_state>());
+  for (const ref<tensor_state>& p : parameters_)
+    homes.push_back(p->autograd_metadata ? p->autograd_metadata->home : ref<tensor_state>());
   const bool shared = lie_in_one_block(homes);
   if (shared)
     gradients_ = joined(homes[0], layout_.total());
@@ -175,13 +176,13 @@ KILN_INLINE void flat_memory::make_homes() {
     ref<storage>& memory = places_[static_cast<std::size_t>(i)].gradient;
     memory = shared ? homes[static_cast<std::size_t>(i)]->memory
                     : part_of(gradients_->memory, address(gradients_, i), bytes_of(i));
-    if (parameter(i)->history) bring_home(i);
+    if (parameter(i)->autograd_metadata) bring_home(i);
   }
 }
 
 KILN_INLINE void flat_memory::bring_home(int i) {
   const tensor_state& t = *parameter(i);
-  gradient_record& record = *t.history;
+  gradient_record& record = *t.autograd_metadata;
   if (!is_at_home(i, record.home)) {
     record.home = new_state(t.type, t.sizes, contiguous_strides(t.sizes));
     record.home->data = address(gradients_, i);
@@ -211,8 +212,8 @@ KILN_INLINE void flat_memory::gather(const char* where) {
       throw value_error(message(where, ": nobody but the optimizer has parameter ", i, ", of shape ", t.sizes,
                                 ", any more: its variable was given another tensor (w = ...), which the optimizer does "
                                 "not know: write in place (w -= ..., w.copy_(...)), or make the optimizer anew"));
-    if (!t.history) continue;
-    const gradient_record& record = *t.history;
+    if (!t.autograd_metadata) continue;
+    const gradient_record& record = *t.autograd_metadata;
     if (!is_at_home(i, record.home) || (record.gradient && !(record.gradient == record.home))) bring_home(i);
   }
 }
@@ -231,8 +232,8 @@ KILN_INLINE void flat_memory::zero_gradients(bool set_to_none) {
     return gradients_changed({0, size()});
   }
   for (int i = 0; i < size(); ++i)
-    if (const tensor_state& t = *parameter(i); t.history) {
-      t.history->gradient = nullptr;
+    if (const tensor_state& t = *parameter(i); t.autograd_metadata) {
+      t.autograd_metadata->gradient = nullptr;
       bring_home(i);
     }
 }

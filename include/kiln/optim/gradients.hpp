@@ -20,7 +20,7 @@ template <Element T, class Device, class F>
 void each_gradient(const std::vector<Tensor<T, Device>>& parameters, F f) {
   std::vector<ref<tensor_state>> gradients;
   for (const Tensor<T, Device>& p : parameters)
-    gradients.push_back(p.has_grad() ? p.state()->history->gradient : ref<tensor_state>());
+    gradients.push_back(p.has_grad() ? p.state()->autograd_metadata->gradient : ref<tensor_state>());
   // Where there is no gradient, there is no place in the list either.
   std::vector<ref<tensor_state>> sized;
   for (std::size_t i = 0; i < gradients.size(); ++i)

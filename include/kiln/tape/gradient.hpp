@@ -43,16 +43,16 @@ template <class T>
 class growing {
  public:
   constexpr int size() const { return size_; }
-  constexpr T& operator[](int i) { return room_.data()[i]; }
+  constexpr T& operator[](int i) { return reserved_.data()[i]; }
   constexpr int push(const T& value) {
-    if (size_ == capacity_) room_.widen(size_, capacity_ *= 2);
-    room_.data()[size_] = value;
+    if (size_ == capacity_) reserved_.widen(size_, capacity_ *= 2);
+    reserved_.data()[size_] = value;
     return size_++;
   }
 
  private:
   int size_ = 0, capacity_ = 16;
-  scratch<T> room_{capacity_};
+  scratch<T> reserved_{capacity_};
 };
 
 class reverse_sweep {
@@ -233,7 +233,7 @@ class reverse_sweep {
 
   constexpr level level_at(int i) {
     for (; known_ <= i; ++known_) {
-      if (known_ == room_) levels_.widen(known_, room_ *= 2);
+      if (known_ == reserved_) levels_.widen(known_, reserved_ *= 2);
       levels_.data()[known_] = level_of(out_[known_], levels_.data(), ops_);
     }
     return levels_.data()[i];
@@ -247,8 +247,8 @@ class reverse_sweep {
   std::int16_t* list_;  // by value: the first of what has arrived
   growing<guarded_adjoint> adjoints_;
   growing<adjoint_guard> guards_;
-  int known_ = 0, room_ = 64;
-  scratch<level> levels_{room_};  // of the first `known_` instructions
+  int known_ = 0, reserved_ = 64;
+  scratch<level> levels_{reserved_};  // of the first `known_` instructions
 };
 }  // namespace detail
 

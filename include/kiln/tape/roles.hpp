@@ -38,7 +38,9 @@ struct tape_facts {
   int reductions = 0;
   int last_phase = 0;  ///< passes before the one that can deliver every result
   /// Passes over a row.
-  constexpr int passes(bool row_root) const { return reductions == 0 ? 0 : last_phase + (row_root ? 0 : 1); }
+  constexpr int passes(bool reduction_rooted) const {
+    return reductions == 0 ? 0 : last_phase + (reduction_rooted ? 0 : 1);
+  }
 };
 
 /// Fills in `values`, one per instruction, but for `kept`. `leaf_level(x)` is the level of a leaf instruction: of those
@@ -107,17 +109,17 @@ struct role_marker {
 }  // namespace detail
 
 /// Whether a kernel delivers the results of the program.
-constexpr bool delivers_results(const tape_facts& f, kernel_kind kind, int pass, bool row_root) {
+constexpr bool delivers_results(const tape_facts& f, kernel_kind kind, int pass, bool reduction_rooted) {
   return kind == kernel_kind::map || kind == kernel_kind::rows ||
-         (kind == kernel_kind::pass && pass == f.last_phase && !row_root);
+         (kind == kernel_kind::pass && pass == f.last_phase && !reduction_rooted);
 }
 
 /// The roles in one kernel, one per instruction, into `out`. Without `reads_back`, as if no pass kept anything.
 constexpr void find_roles(const tape_view& t, const tape_facts& f, const value_facts* values, kernel_kind kind,
-                          int pass, bool row_root, role* out, bool reads_back = true) {
+                          int pass, bool reduction_rooted, role* out, bool reads_back = true) {
   for (int i = 0; i < t.size; ++i) out[i] = role::none;
   const detail::role_marker marker{t, values, out, kind, pass, reads_back};
-  if (delivers_results(f, kind, pass, row_root))
+  if (delivers_results(f, kind, pass, reduction_rooted))
     for (int r = 0; r < t.result_count; ++r) marker.mark(t.results[r]);
   if (kind == kernel_kind::pass || kind == kernel_kind::operands)
     for (int i = 0; i < t.size; ++i)
@@ -127,7 +129,7 @@ constexpr void find_roles(const tape_view& t, const tape_facts& f, const value_f
 /// Gives the role `joined` to products of floating numbers that are used once, by a sum: x * y + z then rounds once
 /// where the hardware can. Said here, and not left to compilers, it is the same in every loop and executor.
 constexpr void join_products(const tape_view& t, const tape_facts& f, const rule_table& ops, const value_facts* values,
-                             kernel_kind kind, int pass, bool row_root, role* roles) {
+                             kernel_kind kind, int pass, bool reduction_rooted, role* roles) {
   detail::scratch<std::int16_t> by(t.size);  // who uses a value: -1 nobody, -2 several
   for (int i = 0; i < t.size; ++i) by.data()[i] = -1;
   auto use = [&](int value, int user) {
@@ -139,7 +141,7 @@ constexpr void join_products(const tape_view& t, const tape_facts& f, const rule
     if (computed || folded)
       for (const int x : {int{t[i].a}, int{t[i].b}, int{t[i].c}}) use(x, i);
   }
-  if (delivers_results(f, kind, pass, row_root))
+  if (delivers_results(f, kind, pass, reduction_rooted))
     for (int r = 0; r < t.result_count; ++r) use(t.results[r], -2);
   if (kind == kernel_kind::operands) return;
   for (int i = 0; i < t.size; ++i) {
@@ -155,20 +157,20 @@ constexpr void join_products(const tape_view& t, const tape_facts& f, const rule
   }
 }
 
-/// Dear values that several passes need are kept by the first: fills in `kept` of the values.
-constexpr void find_kept(const tape_view& t, const tape_facts& f, const rule_table& ops, bool row_root,
+/// Expensive values that several passes need are kept by the first: fills in `kept` of the values.
+constexpr void find_kept(const tape_view& t, const tape_facts& f, const rule_table& ops, bool reduction_rooted,
                          value_facts* values) {
-  const int passes = f.passes(row_root);
+  const int passes = f.passes(reduction_rooted);
   if (passes < 2) return;
   detail::scratch<role> now(t.size), later(t.size);
   for (int p = 0; p < passes; ++p) {
-    find_roles(t, f, values, kernel_kind::pass, p, row_root, now.data());
+    find_roles(t, f, values, kernel_kind::pass, p, reduction_rooted, now.data());
     for (int next = p + 1; next < passes; ++next) {
-      find_roles(t, f, values, kernel_kind::pass, next, row_root, later.data(), false);
+      find_roles(t, f, values, kernel_kind::pass, next, reduction_rooted, later.data(), false);
       for (int i = 0; i < t.size; ++i) {
         if (now.data()[i] != role::each || later.data()[i] != role::each || values[i].kept >= 0) continue;
         const found_rules op = ops.find(t[i].code);
-        if (op && op->dear && !op->reduces) values[i].kept = static_cast<std::int16_t>(p);
+        if (op && op->expensive && !op->reduces) values[i].kept = static_cast<std::int16_t>(p);
       }
     }
   }

@@ -24,7 +24,7 @@ struct op_rules {
   bool composite = false;            ///< written out by `expand` before anything runs it
   bool reduces = false;              ///< folds a row into one value
   bool over_rows = false;            ///< looks at a whole row: folds it, or is written with what does
-  bool dear = false;                 ///< costs more than keeping its value in cache does
+  bool expensive = false;            ///< costs more than keeping its value in cache does
   bool lengthy = false;              ///< dozens of instructions: where many stand, they are called
   bool differentiable = false;       ///< has `differentiate`
   bool has_identity = true;          ///< of a reduction: false if folding nothing is an error

@@ -133,7 +133,7 @@ inline constexpr auto joint_tape = finished([](program& out) {
 template <class... E>
 struct joint_program {
   static constexpr const auto& tape = joint_tape<E...>;
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr std::array<dtype, sizeof...(E)> stores{dtype_of<typename E::value_type>...};
 };
 

@@ -34,14 +34,15 @@ KILN_INLINE void check_assignment(const joint_assignment& a) {
   }
   if (!grad_enabled()) return;
   auto is_target = [&](const tensor_state* x) {
-    return std::any_of(a.target, a.target + a.targets, [&](const auto& t) { return t->history == x->history; });
+    return std::any_of(a.target, a.target + a.targets,
+                       [&](const auto& t) { return t->autograd_metadata == x->autograd_metadata; });
   };
   for (int i = 0; i < a.leaves; ++i)
-    if (a.leaf[i] && a.leaf[i]->history && !(a.leaf[i]->history->leaf && is_target(a.leaf[i])))
+    if (a.leaf[i] && a.leaf[i]->autograd_metadata && !(a.leaf[i]->autograd_metadata->leaf && is_target(a.leaf[i])))
       throw graph_error(
           "assign: an operand needs a gradient, and several results are not recorded: use no_grad, or detach() it");
   for (int r = 0; r < a.targets; ++r)
-    if (a.target[r]->history && !a.target[r]->history->leaf)
+    if (a.target[r]->autograd_metadata && !a.target[r]->autograd_metadata->leaf)
       throw graph_error(
           "assign: a tensor that was computed from others that require grad would forget them: use "
           "no_grad, or detach() it");

@@ -32,7 +32,7 @@ class block_epilogue {
     }
     return true;
   }
-  block_function function() {
+  epilogue_function function() {
     return {[](void* self, std::int64_t batch, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
               static_cast<const block_epilogue*>(self)->apply(batch, r0, r1, c0, c1);
             },

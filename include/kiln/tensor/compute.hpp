@@ -28,7 +28,7 @@ const gradient_facts* gradients_if() {
 
 /// Room for the operands of E.
 template <class E>
-using operand_room = std::array<common::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1>;
+using operand_workspace = std::array<common::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1>;
 
 /// Fills in what the evaluation runs over. False if one kernel cannot do it.
 template <class E>
@@ -38,13 +38,13 @@ bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
     return true;
   } else {
     row_request f;
-    how.row_root = value_program<E>::row_root;
-    f.visit(e, !how.row_root);
+    how.reduction_rooted = value_program<E>::reduction_rooted;
+    f.visit(e, !how.reduction_rooted);
     how.domain = f.domain;
     how.axes = f.axes;
     how.keepdim = f.keepdim;
     if (!f.legal) return false;
-    if (!how.row_root && !is_row_node<E> && shape_of(e) != f.domain) return false;
+    if (!how.reduction_rooted && !is_row_node<E> && shape_of(e) != f.domain) return false;
     return shares_as_assumed<E>(c);
   }
 }
@@ -65,7 +65,7 @@ ref<tensor_state> compute(const E& e, ref<tensor_state> reuse) {
       if constexpr (census<E>::rows > 0 && !always_fits<E>)
         return compute<Tracked, true>(row_split::apart(e), std::move(reuse));
     }
-    operand_room<E> in;
+    operand_workspace<E> in;
     return compute_planned(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), how, result_sizes(e, how),
                            std::move(reuse), in.data());
   }
@@ -90,7 +90,7 @@ void compute_in_place(const E& e, const ref<tensor_state>& target) {
   }
   // No reductions, no products.
   if constexpr (census<E>::products == 0 && census<E>::rows == 0) {
-    operand_room<E> in;
+    operand_workspace<E> in;
     overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, recorded, in.data());
   }
 }

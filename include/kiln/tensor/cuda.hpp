@@ -27,7 +27,7 @@ struct number_program {
     const dtype type = compute_type(dtype_of<T>);
     out.add_result(out.push({.code = opcode::scalar, .type = type, .slot = 0}));
   });
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr std::array<dtype, 1> stores{dtype_of<T>};
 };
 
@@ -99,7 +99,7 @@ struct executor<Cuda> {
   }
   template <class T>
   static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,
-                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::block_function,
+                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::epilogue_function,
                        const storage& near) {
     detail::multiply_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate, device_of(near));
   }

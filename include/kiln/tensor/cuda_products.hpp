@@ -20,7 +20,7 @@ template <Element T>
 struct copy_program {
   static constexpr auto tape =
       finished([](program& out) { out.add_result(out.push({.code = opcode::leaf, .type = dtype_of<T>, .slot = 0})); });
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr std::array<dtype, 1> stores{dtype_of<T>};
 };
 /// The sum over a row of the products of two leaves, computed in the element type as the processor's products are.
@@ -34,7 +34,7 @@ struct dot_program {
         {.code = opcode_of("mul"), .type = type, .a = static_cast<std::int16_t>(a), .b = static_cast<std::int16_t>(b)});
     out.add_result(out.push({.code = opcode_of("sum"), .type = type, .a = static_cast<std::int16_t>(terms)}));
   });
-  static constexpr bool row_root = true;
+  static constexpr bool reduction_rooted = true;
   static constexpr std::array<dtype, 1> stores{dtype_of<T>};
 };
 

@@ -15,7 +15,7 @@ namespace kiln::detail {
 /// A Program as this device has it: kernels follow from it and the task together.
 template <class Program>
 inline constexpr common::program_view cuda_program = common::view_of(view(Program::tape), Program::stores.data(),
-                                                                     Program::row_root, op_rules_table);
+                                                                     Program::reduction_rooted, op_rules_table);
 
 /// Zeros where results are sums over the axes of a domain without elements.
 inline void zero_sums(const cuda::task& job, Cuda device) {
@@ -32,14 +32,14 @@ inline void run_on_cuda(cuda::launch_table& launches, const common::task& job, C
   // Kept by the thread, so that an evaluation allocates nothing.
   static thread_local cuda::task what;
   cuda::take(what, job);
-  if (count(job.domain) == 0 && !what.row_root) return zero_sums(what, device);
+  if (count(job.domain) == 0 && !what.reduction_rooted) return zero_sums(what, device);
   cuda::execute(launches, what, device);
 }
 
 /// Enters the tape of a Program among those that a bundle has kernels for.
 template <class Program>
 inline const cuda::registration<cuda::registered_tape> registered_program{
-    {cuda_program<Program>.tape, Program::row_root, Program::stores.data()}};
+    {cuda_program<Program>.tape, Program::reduction_rooted, Program::stores.data()}};
 
 /// Queues a job in the current stream of a device.
 template <class Program>
@@ -59,7 +59,7 @@ inline void run_tape_on_cuda(const run_time_tape& tape, common::task& job, Cuda 
   static const char here = 0;
   const auto made = tape.prepared<kept>(&here, [&] {
     auto fresh = std::make_shared<kept>();
-    fresh->program = common::view_of(tape.view(), tape.stores.data(), tape.row_root, op_rules_table);
+    fresh->program = common::view_of(tape.view(), tape.stores.data(), tape.reduction_rooted, op_rules_table);
     return fresh;
   });
   job.program = &made->program;

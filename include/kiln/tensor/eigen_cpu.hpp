@@ -26,12 +26,12 @@ struct executor<EigenCpu> : host_executor<EigenCpu> {
   /// Products of float and double are Eigen's, the others Cpu's.
   template <class T>
   static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,
-                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::block_function then,
-                       const storage& near) {
+                       const detail::matrix_stack& out, T* out_data, bool accumulate,
+                       detail::epilogue_function epilogue, const storage& near) {
     if constexpr (std::is_floating_point_v<T>)
-      eigen::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+      eigen::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, epilogue);
     else
-      host_executor::template multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then, near);
+      host_executor::template multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, epilogue, near);
   }
 };
 

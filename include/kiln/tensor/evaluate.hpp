@@ -25,7 +25,7 @@ class Tensor;
 
 namespace detail {
 
-constexpr bool is_row_root(const tape_view& t, int root) {
+constexpr bool is_reduction_rooted(const tape_view& t, int root) {
   bool any = false;
   level* levels = new level[static_cast<std::size_t>(t.size) + 1];
   for (int i = 0; i < t.size; ++i) {
@@ -41,7 +41,7 @@ constexpr bool is_row_root(const tape_view& t, int root) {
 template <class E>
 struct value_program {
   static constexpr const auto& tape = value_tape<E>;
-  static constexpr bool row_root = is_row_root(view(value_tape<E>), value_tape<E>.result(0));
+  static constexpr bool reduction_rooted = is_reduction_rooted(view(value_tape<E>), value_tape<E>.result(0));
   static constexpr std::array<dtype, 1> stores{dtype_of<typename E::value_type>};
 };
 
@@ -92,7 +92,7 @@ inline constexpr bool is_row_node<row_node<Op, A>> = true;
 
 // One reduction with nothing but numbers around it always fits one kernel.
 template <class E>
-inline constexpr bool always_fits = census<E>::rows == 1 && (value_program<E>::row_root || is_row_node<E>);
+inline constexpr bool always_fits = census<E>::rows == 1 && (value_program<E>::reduction_rooted || is_row_node<E>);
 
 // What an expression computes how often, known from its type.
 template <class X>
@@ -283,7 +283,7 @@ bool shares_as_assumed(collected<E>& c) {
 template <class E>
 constexpr dims result_sizes(const E&, const evaluation& how) {
   if constexpr (census<E>::rows > 0) {
-    if (how.row_root) return reduced_sizes(how.domain, how.axes, how.keepdim);
+    if (how.reduction_rooted) return reduced_sizes(how.domain, how.axes, how.keepdim);
   }
   return how.domain;
 }

@@ -99,9 +99,9 @@ struct host_executor {
   /// See cpu::multiply.
   template <class T>
   static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,
-                       const detail::matrix_stack& out, T* out_data, bool accumulate, detail::block_function then,
-                       const storage&) {
-    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, then);
+                       const detail::matrix_stack& out, T* out_data, bool accumulate,
+                       detail::epilogue_function epilogue, const storage&) {
+    cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, epilogue);
   }
 };
 
@@ -115,7 +115,8 @@ struct executor<Cpu> : host_executor<Cpu> {
     // child of a fork could find being made by another thread for ever.)
     static constinit detail::never_destroyed<detail::growing_list<std::shared_ptr<const cpu::compiled>>> kept;
     if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
-    return *kept.value.add(cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::row_root));
+    return *kept.value.add(
+        cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::reduction_rooted));
   }
   static void run_any(common::task& job, const storage&) {
     job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
@@ -227,7 +228,7 @@ inline constexpr runnable runnable_of = [] {
 
 /// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.
 template <class T, class Device>
-void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state& out, block_function then) {
+void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state& out, epilogue_function epilogue) {
   const matrix_stack left = as_matrices(a, true), right = as_matrices(b, false);
   matrix_stack result;
   result.rows = left.rows;
@@ -241,7 +242,7 @@ void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state
   executor<Device>::check_operand(*a.memory, *out.memory);
   executor<Device>::check_operand(*b.memory, *out.memory);
   executor<Device>::template multiply<T>(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data),
-                                         result, static_cast<T*>(out.data), false, then, *out.memory);
+                                         result, static_cast<T*>(out.data), false, epilogue, *out.memory);
 }
 
 }  // namespace detail

@@ -14,13 +14,13 @@ namespace kiln::detail {
 struct evaluation {
   dims domain;
   std::uint32_t axes = 0;
-  bool row_root = false, keepdim = false;
+  bool reduction_rooted = false, keepdim = false;
 };
 
 /// The leaves of an expression, in the order of their slots, and its numbers. A leaf that is a product is null until it
 /// is computed; its operands and what multiplies them stand under the same number.
 struct operands {
-  using multiplier = void (*)(const tensor_state&, const tensor_state&, tensor_state&, block_function);
+  using multiplier = void (*)(const tensor_state&, const tensor_state&, tensor_state&, epilogue_function);
   tensor_state** leaf = nullptr;
   const std::uint64_t* number = nullptr;
   ref<tensor_state>*product_left = nullptr, *product_right = nullptr;

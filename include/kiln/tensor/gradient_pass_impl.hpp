@@ -73,7 +73,7 @@ KILN_INLINE pass_slot& gradient_pass::find_slot(gradient_record& record) {
 
 KILN_INLINE void will_be_added_to(ref<tensor_state>& gradient) {
   ++gradient->memory->version;
-  if (!gradient->history) return;
+  if (!gradient->autograd_metadata) return;
   const ref<tensor_state> with = std::move(gradient);
   gradient = new_state(with->type, with->sizes, with->strides);
   gradient->data = with->data;

@@ -68,8 +68,8 @@ class index_node final : public op_node_of<2, 1> {
              const tensor_state* values, const index_functions& functions)
       : op_node_of(*functions.device), how_(std::move(how)), move_(move), functions_(functions) {
     saved[0].save(index);
-    input[0] = table.history;
-    if (values) input[1] = values->history;
+    input[0] = table.autograd_metadata;
+    if (values) input[1] = values->autograd_metadata;
   }
   void backward(const ref<tensor_state>& gradient) override;
   void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override;
@@ -97,7 +97,7 @@ template <class T, class Device>
 void record_index(const index_axes& how, index_move move, const tensor_state& index, const tensor_state& table,
                   const tensor_state* values, const ref<tensor_state>& out) {
   if constexpr (is_floating(dtype_of<T>)) {
-    if (!grad_enabled() || !(table.history || (values && values->history))) return;
+    if (!grad_enabled() || !(table.autograd_metadata || (values && values->autograd_metadata))) return;
     set_producer(*out, new index_node(how, move, index, table, values, index_functions_of<T, Device>));
   }
 }

@@ -114,7 +114,7 @@ KILN_INLINE void index_node::backward_recorded(const ref<tensor_state>& gradient
   const ref<tensor_state> index = remembered(saved[0], none);
   auto made_of = [&](const ref<tensor_state>& out, index_move move, const tensor_state& table,
                      const tensor_state* values) {
-    if (gradient->history) set_producer(*out, new index_node(how_, move, *index, table, values, functions_));
+    if (gradient->autograd_metadata) set_producer(*out, new index_node(how_, move, *index, table, values, functions_));
     return out;
   };
   if (move_ == index_move::gather) {
@@ -126,7 +126,7 @@ KILN_INLINE void index_node::backward_recorded(const ref<tensor_state>& gradient
     ref<tensor_state> kept = r.copy(gradient, device());
     if (move_ == index_move::scatter) {
       const ref<tensor_state> zero = device().zeros(gradient->type, {1}, near);
-      kept->history = nullptr;
+      kept->autograd_metadata = nullptr;
       functions_.run(job_of(how_, index_move::scatter, index->data, *kept, *zero, dims::filled(how_.domain.rank(), 0)),
                      near);
       made_of(kept, index_move::scatter, *gradient, nullptr);

@@ -23,7 +23,7 @@ KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, 
   const dims shape = sizes;
   sizes[along] = 0;
   for (const auto& part : parts) {
-    recorded |= static_cast<bool>(part->history);
+    recorded |= static_cast<bool>(part->autograd_metadata);
     if (is_nothing(part)) continue;
     bool fits = part->sizes.rank() == sizes.rank();
     for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == along || part->sizes[i] == sizes[i];
@@ -44,7 +44,7 @@ KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, 
     const std::int64_t offset = whole > 0 ? begin * out->strides[along] : 0;  // of nothing, axes may be huge
     if (!is_nothing(part)) begin += part->sizes[along];
     places.push_back({part->sizes, offset});
-    records.push_back(part->history);
+    records.push_back(part->autograd_metadata);
     if (count(part->sizes) == 0) continue;
     common::operand_view from{part->data, common::broadcast_strides(part->sizes, part->strides, part->sizes), size};
     common::result_view to{static_cast<char*>(out->data) + offset * static_cast<std::int64_t>(size), out->strides,

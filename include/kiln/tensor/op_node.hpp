@@ -54,11 +54,11 @@ class op_node : public graph_node {
 };
 
 /// The value that was kept, with the history of the input it is of.
-inline ref<tensor_state> remembered(const saved_value& v, const ref<gradient_record>& history) {
+inline ref<tensor_state> remembered(const saved_value& v, const ref<gradient_record>& autograd_metadata) {
   ref<tensor_state> state = new_state(v.type, v.sizes, v.strides);
   state->data = v.data;
   state->memory = v.memory;
-  if (grad_enabled()) state->history = history;
+  if (grad_enabled()) state->autograd_metadata = autograd_metadata;
   return state;
 }
 
@@ -96,8 +96,8 @@ inline void hand_over_gradient(const runnable& add, ref<tensor_state> made, grad
 
 /// Makes a node the producer of a tensor.
 inline void set_producer(tensor_state& of, ref<graph_node> node) {
-  of.history = new_record(of.type, of.sizes);
-  of.history->producer = std::move(node);
+  of.autograd_metadata = new_record(of.type, of.sizes);
+  of.autograd_metadata->producer = std::move(node);
 }
 inline void set_producer(tensor_state& of, graph_node* made) {
   set_producer(of, ref<graph_node>::adopt(made));

@@ -9,7 +9,7 @@
 #include <kiln/tensor/block_epilogue.hpp>
 #include <kiln/tensor/run.hpp>
 #include <kiln/tensor/run_at_once.hpp>
-#include <kiln/tensor/view_history.hpp>
+#include <kiln/tensor/view_metadata.hpp>
 
 namespace kiln::detail {
 
@@ -36,15 +36,15 @@ KILN_INLINE common::operand_view operand_over(const tensor_state& t, const dims&
 
 KILN_INLINE common::result_view result_over(const tensor_state& t, const evaluation& how) {
   return {t.data,
-          how.row_root ? row_value_strides(t, how.domain, how.axes, how.keepdim)
-                       : common::broadcast_strides(t.sizes, t.strides, how.domain),
+          how.reduction_rooted ? row_value_strides(t, how.domain, how.axes, how.keepdim)
+                               : common::broadcast_strides(t.sizes, t.strides, how.domain),
           t.type, false};
 }
 
 KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, int leaves, const std::int16_t* number,
                                    int numbers) {
   auto one = [](const tensor_state* a, const tensor_state* b) {
-    return a == b || (a && b && a->history == b->history && same_view(*a, *b));
+    return a == b || (a && b && a->autograd_metadata == b->autograd_metadata && same_view(*a, *b));
   };
   for (int i = 0; i < leaves; ++i) {
     const int j = leaf[i];
@@ -78,10 +78,12 @@ KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluat
 }
 
 // Whether a leaf or an operand of a product has something to do with gradients.
-KILN_INLINE bool any_history(const expression_facts& f, const operands& c) {
+KILN_INLINE bool any_metadata(const expression_facts& f, const operands& c) {
   for (int i = 0; i < f.leaves; ++i) {
-    if (c.leaf[i] && c.leaf[i]->history) return true;
-    if (f.products && c.product_left[i] && (c.product_left[i]->history || c.product_right[i]->history)) return true;
+    if (c.leaf[i] && c.leaf[i]->autograd_metadata) return true;
+    if (f.products && c.product_left[i] &&
+        (c.product_left[i]->autograd_metadata || c.product_right[i]->autograd_metadata))
+      return true;
   }
   return false;
 }
@@ -92,7 +94,8 @@ inline constexpr std::int64_t block_bytes = 32768;
 // The first product of an expression that is this one: of the same operands, computed the same way.
 KILN_INLINE int first_equal_product(const operands& c, int i) {
   auto one = [](const ref<tensor_state>& a, const ref<tensor_state>& b) {
-    return a.get() == b.get() || (a->history == b->history && a->type == b->type && same_view(*a, *b));
+    return a.get() == b.get() ||
+           (a->autograd_metadata == b->autograd_metadata && a->type == b->type && same_view(*a, *b));
   };
   for (int j = 0; j < i; ++j)
     if (c.product_left[j] && c.multiply[j] == c.multiply[i] && one(c.product_left[j], c.product_left[i]) &&
@@ -191,9 +194,9 @@ KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const g
       reuse && reuse->sizes == sizes && device.same_device(*reuse->memory, near) && !reads_memory_of(f, c, *reuse)
           ? std::move(reuse)
           : device.new_tensor(f.type, sizes, near);
-  out->history = nullptr;
+  out->autograd_metadata = nullptr;
   out->made_without_grad = false;
-  const bool recorded = gradients && grad_enabled() && any_history(f, c);
+  const bool recorded = gradients && grad_enabled() && any_metadata(f, c);
   run_into(f, recorded ? gradients : nullptr, c, how, out, false, in);
   return out;
 }
@@ -207,16 +210,16 @@ KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, co
       throw shape_error(message("in place: along axis ", i, " of shape ", sizes,
                                 " all elements are one and the same, as expand() makes them: "
                                 "clone() the tensor first"));
-  bool recorded = grad_enabled() && any_history(f, c);
+  bool recorded = grad_enabled() && any_metadata(f, c);
   if (grad_enabled() && shows_leaf(target))
     throw graph_error(message("in place: the tensor of shape ", target.sizes,
                               " is a view of a leaf that requires grad, which stays what it is while a graph is "
                               "recorded: use no_grad, or change a copy of the leaf (w * 1.0f)"));
-  if (target.history && target.history->leaf) {
+  if (target.autograd_metadata && target.autograd_metadata->leaf) {
     // Updating a parameter is the end of its old value, not a step of a computation.
-    const ref<gradient_record> own = std::exchange(target.history, nullptr);
-    recorded = grad_enabled() && any_history(f, c);
-    target.history = own;
+    const ref<gradient_record> own = std::exchange(target.autograd_metadata, nullptr);
+    recorded = grad_enabled() && any_metadata(f, c);
+    target.autograd_metadata = own;
     if (recorded)
       throw graph_error(
           "in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
@@ -244,7 +247,7 @@ KILN_INLINE void overwrite(const expression_facts& f, const gradient_facts* grad
   // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
   if (!recorded) ++target->memory->version;
   run_into(f, recorded ? gradients : nullptr, c, {.domain = sizes}, target, true, in);
-  if (recorded) history_changed(*target);
+  if (recorded) metadata_changed(*target);
 }
 
 KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
@@ -254,8 +257,8 @@ KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& v
   common::operand_view in;
   run_program(copy, {.leaf = &leaf}, {.domain = target.sizes}, target, &in);
   if (!recorded) return;
-  target.history = values->history;
-  history_changed(target);
+  target.autograd_metadata = values->autograd_metadata;
+  metadata_changed(target);
 }
 
 }  // namespace kiln::detail

@@ -15,7 +15,7 @@ struct run_time_tape {
   program tape;               ///< composite ops written out
   std::vector<dtype> stores;  ///< per result
   int slots = 0, reductions = 0;
-  bool row_root = false;
+  bool reduction_rooted = false;
 
   tape_view view() const { return {&tape[0], tape.size(), tape.results, tape.result_count}; }
 

@@ -37,7 +37,7 @@ struct tensor_state {
   dims sizes, strides;
   void* data = nullptr;  ///< the first element
   ref<storage> memory;
-  ref<gradient_record> history;  ///< set if gradients flow to or through this tensor
+  ref<gradient_record> autograd_metadata;  ///< set if gradients flow to or through this tensor
 };
 
 /// A view whose history follows from that of the tensor whose elements it shows.
@@ -180,12 +180,12 @@ inline void destroy(gradient_record* record) noexcept {
 inline void destroy(tensor_state* state) noexcept {
   // A gradient with a history holds nodes, and these the record: the tensor's end is the end of both. A pass of another
   // thread may just be adding to it.
-  if (state->history && state->history->owner == state) {
+  if (state->autograd_metadata && state->autograd_metadata->owner == state) {
     ref<tensor_state> gradient, home;  // end when the lock is free again
-    const detail::locked alone(state->history->adding);
-    state->history->unwanted.store(true, std::memory_order_relaxed);
-    gradient = std::move(state->history->gradient);
-    home = std::move(state->history->home);
+    const detail::locked alone(state->autograd_metadata->adding);
+    state->autograd_metadata->unwanted.store(true, std::memory_order_relaxed);
+    gradient = std::move(state->autograd_metadata->gradient);
+    home = std::move(state->autograd_metadata->home);
   }
   if (state->is_view) {
     auto* const view = static_cast<view_state*>(state);
@@ -221,10 +221,10 @@ inline ref<tensor_state> new_state(dtype type, const dims& sizes, const dims& st
 
 /// A contiguous tensor with uninitialised elements. Throws shape_error for impossible sizes, memory_error.
 inline ref<tensor_state> new_tensor(dtype type, const dims& sizes) {
-  constexpr std::size_t room = (sizeof(tensor_state) + 63) / 64 * 64;
+  constexpr std::size_t reserved = (sizeof(tensor_state) + 63) / 64 * 64;
   // State and elements in one block: half the work of making a small tensor is asking for memory.
-  ref<storage> memory = cpu::new_storage(static_cast<std::size_t>(count(sizes)) * size_of(type), room);
-  auto* state = new (cpu::room_of(*memory)) tensor_state;
+  ref<storage> memory = cpu::new_storage(static_cast<std::size_t>(count(sizes)) * size_of(type), reserved);
+  auto* state = new (cpu::reserved_of(*memory)) tensor_state;
   state->type = type;
   state->in_memory = true;
   state->sizes = sizes;

@@ -17,7 +17,7 @@
 #include <kiln/tensor/nested.hpp>
 #include <kiln/tensor/other_names.hpp>
 #include <kiln/tensor/refusals.hpp>
-#include <kiln/tensor/view_history.hpp>
+#include <kiln/tensor/view_metadata.hpp>
 
 namespace kiln {
 
@@ -354,35 +354,35 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   /// Throws dtype_error for a type without derivatives, graph_error for a tensor that was itself computed from one.
   Tensor& requires_grad(bool on = true) {
     static_assert(is_floating(dtype_of<T>), "kiln: only tensors of a floating type have gradients");
-    auto& history = state()->history;
-    if (history && history->producer)
+    auto& autograd_metadata = state()->autograd_metadata;
+    if (autograd_metadata && autograd_metadata->producer)
       throw graph_error("requires_grad: this tensor was computed from others that require grad: detach() it first");
-    if (on && !history) {
-      history = new_record(dtype_of<T>, sizes());
-      history->leaf = true;
-      history->owner = state_.get();
-      history->add = detail::adding_kernel<T, Device>();
+    if (on && !autograd_metadata) {
+      autograd_metadata = new_record(dtype_of<T>, sizes());
+      autograd_metadata->leaf = true;
+      autograd_metadata->owner = state_.get();
+      autograd_metadata->add = detail::adding_kernel<T, Device>();
     } else if (!on) {
-      history = nullptr;
+      autograd_metadata = nullptr;
     }
     return *this;
   }
   /// Whether gradients flow to or through this tensor.
-  bool needs_grad() const { return static_cast<bool>(state()->history); }
+  bool needs_grad() const { return static_cast<bool>(state()->autograd_metadata); }
   /// Whether backward() has left a gradient here.
-  bool has_grad() const { return needs_grad() && state()->history->gradient; }
+  bool has_grad() const { return needs_grad() && state()->autograd_metadata->gradient; }
   /// The gradient that backward() left here. Throws graph_error if there is none.
   Tensor grad() const {
     if (!has_grad())
       throw graph_error(message(
           "grad: a tensor of shape ", sizes(),
           !needs_grad() ? " does not require grad: call requires_grad() before computing with it"
-          : state()->history->producer
+          : state()->autograd_metadata->producer
               ? " was computed from others (a = a - ... makes a new tensor), and gradients are kept where "
                 "requires_grad() "
                 "was called: change parameters in place, a -= 0.1f * a.grad(), or detach() and requires_grad() anew"
               : " has no gradient yet: call backward() on a loss computed from it"));
-    const ref<tensor_state>& gradient = state()->history->gradient;
+    const ref<tensor_state>& gradient = state()->autograd_metadata->gradient;
     auto& lent = gradient->memory->lent_gradient;
     if (!lent.load(std::memory_order_relaxed)) lent.store(true, std::memory_order_relaxed);
     return Tensor(gradient);
@@ -395,7 +395,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   gradient_hook_handle on_gradient(F f) const;
   /// Forgets the gradient.
   void zero_grad() {
-    if (needs_grad()) state()->history->gradient = nullptr;
+    if (needs_grad()) state()->autograd_metadata->gradient = nullptr;
   }
 
   /// For expressions, which call it on their own copies of a handle: the elements are wanted as they are now.
@@ -490,7 +490,7 @@ namespace detail {
 template <Element T>
 struct adding_program {
   static constexpr const auto& tape = value_tape<Tensor<T>>;
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr std::array<dtype, 1> stores{compute_type(dtype_of<T>)};
 };
 template <Element T, class Device>

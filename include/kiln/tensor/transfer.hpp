@@ -50,7 +50,7 @@ class transfer_node final : public op_node_of<1> {
  public:
   explicit transfer_node(const tensor_state& original)
       : op_node_of(functions_of<From>), home_(executor<From>::device_of(*original.memory)) {
-    input[0] = original.history;
+    input[0] = original.autograd_metadata;
     stay_walkable();
   }
   void backward(const ref<tensor_state>& gradient) override {

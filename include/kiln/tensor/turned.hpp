@@ -13,7 +13,7 @@ template <Element T, class Device>
 Tensor<T, Device> turned(const Tensor<T, Device>& matrix) {
   const Tensor<T, Device> view = transpose(matrix);
   // What is itself a view has its gradient added through both, to the leaf that it is a part of.
-  if (const auto& record = view.state()->history; record && !matrix.state()->is_view) record->turned = true;
+  if (const auto& record = view.state()->autograd_metadata; record && !matrix.state()->is_view) record->turned = true;
   return view;
 }
 

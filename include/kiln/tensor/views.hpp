@@ -15,7 +15,7 @@
 
 #include <kiln/tensor/layout.hpp>
 #include <kiln/tensor/tensor.hpp>
-#include <kiln/tensor/view_history.hpp>
+#include <kiln/tensor/view_metadata.hpp>
 
 namespace kiln {
 

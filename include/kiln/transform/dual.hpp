@@ -198,9 +198,9 @@ bool fits_one_kernel(const E& e) {
     return true;
   } else {
     row_request f;
-    constexpr bool row_root = value_program<V>::row_root;
-    f.visit(e, !row_root);
-    return f.legal && (row_root || is_row_node<E> || shape_of(e) == f.domain);
+    constexpr bool reduction_rooted = value_program<V>::reduction_rooted;
+    f.visit(e, !reduction_rooted);
+    return f.legal && (reduction_rooted || is_row_node<E> || shape_of(e) == f.domain);
   }
 }
 

@@ -31,7 +31,7 @@ seeded(Y, G) -> seeded<Y, G>;
 /// to differentiate what is made here.
 inline bool leads_elsewhere(const tensor_state& y, const std::vector<const gradient_record*>& inputs) {
   std::vector<const graph_node*> seen;
-  std::vector<const gradient_record*> walk{y.history.get()};
+  std::vector<const gradient_record*> walk{y.autograd_metadata.get()};
   while (!walk.empty()) {
     const gradient_record* const record = walk.back();
     walk.pop_back();
@@ -92,8 +92,9 @@ struct reverse {
  private:
   template <class... X>
   static std::vector<const gradient_record*> records_of(const std::tuple<X...>& inputs) {
-    return std::apply([](const auto&... x) { return std::vector<const gradient_record*>{x.state()->history.get()...}; },
-                      inputs);
+    return std::apply(
+        [](const auto&... x) { return std::vector<const gradient_record*>{x.state()->autograd_metadata.get()...}; },
+        inputs);
   }
 };
 

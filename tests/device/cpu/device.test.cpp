@@ -31,12 +31,12 @@ TEST_CASE("device: large powers of two take what they are, whatever stands behin
     const auto before = cpu::memory_stats().in_use;
     const ref<storage> a = cpu::new_storage(bytes, 192);
     CHECK(cpu::memory_stats().in_use - before <= bytes + 512);
-    CHECK(cpu::room_of(*a) > a.get());
+    CHECK(cpu::reserved_of(*a) > a.get());
     CHECK(reinterpret_cast<std::uintptr_t>(a->data) % (bytes >= std::size_t{1} << 21 ? std::size_t{1} << 21 : 64) == 0);
-    std::memset(cpu::room_of(*a), 1, 192);  // the sanitizer looks on
+    std::memset(cpu::reserved_of(*a), 1, 192);  // the sanitizer looks on
     std::memset(a->data, 2, bytes);
     CHECK(a->bytes == bytes);
-    CHECK(a->room == 192);
+    CHECK(a->reserved == 192);
   }
 }
 

@@ -71,14 +71,14 @@ void interpret(whole_task& t, int number) {
   for (std::size_t r = 0; r < t.what.results.size(); ++r) {
     const cuda::result_view& y = t.what.results[r];
     memory& m = results.emplace_back(y.type, t.results[r].size());
-    const real first = t.what.row_root ? 0 : 0.25L;  // of a value per row nothing adds to what is there
+    const real first = t.what.reduction_rooted ? 0 : 0.25L;  // of a value per row nothing adds to what is there
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>(first));
     before.emplace_back(m.size(), first);
     // What is added is computed in the wider type and rounded with what it is added to, as gradients are.
-    stores.push_back(y.add && !t.what.row_root ? compute_type(y.type) : y.type);
+    stores.push_back(y.add && !t.what.reduction_rooted ? compute_type(y.type) : y.type);
     out.push_back({m.data(), y.strides, y.type, y.add});
   }
-  const cpu::interpreted kept(t.what.tape, stores.data(), t.what.row_root);
+  const cpu::interpreted kept(t.what.tape, stores.data(), t.what.reduction_rooted);
   common::task job{.program = &kept.program(),
                    .domain = t.what.domain,
                    .reduced_axes = t.what.reduced_axes,
@@ -124,7 +124,7 @@ TEST_CASE("fuzz: drawn programs over drawn layouts give what plain loops give") 
         reduces |= op && op->reduces;
       }
       if (reduces) t.what.reduced_axes = 1u << draw(rank);
-      t.what.row_root = fold;
+      t.what.reduction_rooted = fold;
       for (int slot = 0; slot < static_cast<int>(t.what.leaves.size()); ++slot) t.place(slot, drawn_strides(domain));
       t.what.results[0].type = draw(3) == 0 ? dtype::bfloat16 : dtype::float32;
       t.place_result(0, packed(domain, fold ? ~t.what.reduced_axes : everywhere), draw(4) == 0);

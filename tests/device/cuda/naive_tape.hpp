@@ -111,7 +111,7 @@ inline std::vector<real> result_of(const cuda::task& job, const table& values, s
   const auto& from = values[static_cast<std::size_t>(job.tape.results[r])];
   for (std::size_t e = 0; e < from.size(); ++e) {
     const auto at = static_cast<std::size_t>(offset_at(job.domain, y.strides, static_cast<std::int64_t>(e)));
-    if (begun[at] && job.row_root) continue;
+    if (begun[at] && job.reduction_rooted) continue;
     out[at] = begun[at] || y.add ? out[at] + from[e] : from[e];
     begun[at] = true;
   }

@@ -80,7 +80,7 @@ struct row_case {
     const symbol x = s.leaf(0, type);
     const symbol y = f.write(s, compute_type(type) == type ? x : cast(x, dtype::float32), length);
     s.result(y);
-    const bool row_root = level_at(s.p, y.id) == level::row;
+    const bool reduction_rooted = level_at(s.p, y.id) == level::row;
     program kept, flat;
     if (gradient) {
       expand(s.p, kept, op_rules_table, true);
@@ -93,14 +93,14 @@ struct row_case {
     for (int r = 0; r < flat.result_count; ++r) tape.add_result(flat.results[r]);
     written = cuda::task_for(view_of(tape), {rows, length});
     written.reduced_axes = 0b10;
-    written.row_root = row_root && !gradient;
+    written.reduction_rooted = reduction_rooted && !gradient;
     const std::int64_t pitch = length + padding;
     for (std::size_t k = 0; k < written.leaves.size(); ++k) {
       auto& leaf = written.leaves[k];
       const bool weight = k == 1 || k == 2;
       const bool per_row = leaf.used && is_per_row(static_cast<int>(k));
       leaf.strides = f.leaves == 3 && weight ? dims{0, 1} : per_row ? dims{1, 0} : dims{pitch, 1};
-      memory& m = leaves.emplace_back(leaf.type, room(leaf.strides));
+      memory& m = leaves.emplace_back(leaf.type, reserved(leaf.strides));
       for (std::size_t i = 0; i < m.size(); ++i)
         m.set(i,
               static_cast<double>((i * 7919 + k * 31) % 1009) / (f.name == std::string("prod") ? 2000.0 : 250.0) - 2);
@@ -110,11 +110,11 @@ struct row_case {
     for (std::size_t r = 0; r < written.results.size(); ++r) {
       auto& out = written.results[r];
       out.type = gradient ? type : type;
-      if (written.row_root)
+      if (written.reduction_rooted)
         out.strides = {1, 0};
       else
         out.strides = gradient && r > 0 ? dims{0, 1} : dims{pitch, 1};
-      memory& m = results.emplace_back(out.type, room(out.strides));
+      memory& m = results.emplace_back(out.type, reserved(out.strides));
       for (std::size_t i = 0; i < m.size(); ++i) m.set(i, 0.5);
       out.add = gradient && r == 0 && length % 2 == 1;
       if (tape.results[r] >= 0) out.data = m.data();
@@ -123,7 +123,7 @@ struct row_case {
   row_case(const row_case&) = delete;
   row_case& operator=(const row_case&) = delete;
 
-  std::size_t room(const dims& strides) const {
+  std::size_t reserved(const dims& strides) const {
     return static_cast<std::size_t>(strides[0] * (written.domain[0] - 1) + strides[1] * (written.domain[1] - 1) + 1);
   }
   bool is_per_row(int slot) const {

@@ -41,7 +41,7 @@ struct whole_task {
   void place(int slot, const dims& strides) {
     cuda::leaf_view& x = what.leaves[static_cast<std::size_t>(slot)];
     x.strides = strides;
-    memory& m = leaves.emplace_back(x.type, room(strides));
+    memory& m = leaves.emplace_back(x.type, reserved(strides));
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>(draw(1000)) / 250 - 2);
     x.data = m.data();
   }
@@ -49,11 +49,11 @@ struct whole_task {
     cuda::result_view& y = what.results[r];
     y.strides = strides;
     y.add = add;
-    memory& m = results.emplace_back(y.type, room(strides));
+    memory& m = results.emplace_back(y.type, reserved(strides));
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, 0.25);
     y.data = m.data();
   }
-  std::size_t room(const dims& strides) const {
+  std::size_t reserved(const dims& strides) const {
     std::int64_t last = 0;
     for (int d = 0; d < strides.rank(); ++d) last += strides[d] * (what.domain[d] - 1);
     return static_cast<std::size_t>(std::max<std::int64_t>(last, 0) + 1);

@@ -17,13 +17,14 @@ inline constexpr int max_slots = 64;
 struct program_view {
   tape_view tape = {};
   int slots = 0, results = 0, reductions = 0;
-  bool row_root = false;          ///< the results are one value per row
+  bool reduction_rooted = false;  ///< the results are one value per row
   const dtype* stores = nullptr;  ///< per result: the type it is stored as
 };
 
 /// The view of a tape, counted with the rules of its ops.
-constexpr program_view view_of(const tape_view& tape, const dtype* stores, bool row_root, const rule_table& ops) {
-  program_view p{.tape = tape, .results = tape.result_count, .row_root = row_root, .stores = stores};
+constexpr program_view view_of(const tape_view& tape, const dtype* stores, bool reduction_rooted,
+                               const rule_table& ops) {
+  program_view p{.tape = tape, .results = tape.result_count, .reduction_rooted = reduction_rooted, .stores = stores};
   for (int i = 0; i < tape.size; ++i) {
     if (tape[i].code == opcode::leaf) p.slots = std::max(p.slots, tape[i].slot + 1);
     const found_rules op = ops.find(tape[i].code);

@@ -29,7 +29,7 @@ static_assert(sizeof(storage) <= storage_header);
 inline constexpr std::size_t data_apart = std::size_t{64} << 10;
 
 inline void release_storage(storage* block) noexcept {
-  const std::size_t bytes = block->bytes, before = storage_header + block->room;
+  const std::size_t bytes = block->bytes, before = storage_header + block->reserved;
   void* const data = block->data;
   block->~storage();
   if (bytes >= data_apart) {
@@ -41,10 +41,10 @@ inline void release_storage(storage* block) noexcept {
 }
 }  // namespace process
 
-/// Uninitialised memory of `bytes` bytes; `room`, a multiple of 64, is free for use behind the storage.
+/// Uninitialised memory of `bytes` bytes; `reserved`, a multiple of 64, is free for use behind the storage.
 /// Throws memory_error if the system has none left.
-inline ref<storage> new_storage(std::size_t bytes, std::size_t room = 0) {
-  const std::size_t before = process::storage_header + room;
+inline ref<storage> new_storage(std::size_t bytes, std::size_t reserved = 0) {
+  const std::size_t before = process::storage_header + reserved;
   const bool apart = bytes >= process::data_apart;
   char* const memory = static_cast<char*>(allocate(apart ? before : before + bytes));
   void* data = memory + before;
@@ -59,7 +59,7 @@ inline ref<storage> new_storage(std::size_t bytes, std::size_t room = 0) {
   storage* const block = new (memory) storage;
   block->data = data;
   block->bytes = bytes;
-  block->room = room;
+  block->reserved = reserved;
   block->release = &process::release_storage;
   return ref<storage>::adopt(block);
 }
@@ -73,7 +73,7 @@ inline void release_data(storage& block) noexcept {
 }
 
 /// The room that was asked for.
-inline void* room_of(storage& block) {
+inline void* reserved_of(storage& block) {
   return reinterpret_cast<char*>(&block) + process::storage_header;
 }
 

@@ -37,7 +37,8 @@ namespace kiln::cpu {
 struct driver_table {
   void (*run_map)(task&) = nullptr;
   void (*run_rows)(task&) = nullptr;
-  std::shared_ptr<const compiled> (*interpret)(const tape_view& tape, const dtype* stores, bool row_root) = nullptr;
+  std::shared_ptr<const compiled> (*interpret)(const tape_view& tape, const dtype* stores,
+                                               bool reduction_rooted) = nullptr;
   const compiled* const* prebuilt = nullptr;  ///< by their numbers (kernel/prebuilt.hpp)
 };
 
@@ -46,7 +47,8 @@ template <class T>
 struct typed_driver_table {
   using matrix_stack = kiln::detail::matrix_stack;
   void (*multiply)(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
-                   const matrix_stack& out, T* out_data, bool accumulate, kiln::detail::block_function then) = nullptr;
+                   const matrix_stack& out, T* out_data, bool accumulate,
+                   kiln::detail::epilogue_function epilogue) = nullptr;
   void (*fill_uniform)(T* to, std::int64_t n, const random_stream& stream) = nullptr;
   void (*fill_normal)(T* to, std::int64_t n, const random_stream& stream) = nullptr;
   void (*fill_integers)(T* to, std::int64_t n, const random_stream& stream, std::int64_t low,
@@ -119,8 +121,8 @@ inline void run_map(task& job) {
 inline void run_rows(task& job) {
   here().run_rows(job);
 }
-inline std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool row_root) {
-  return here().interpret(tape, stores, row_root);
+inline std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool reduction_rooted) {
+  return here().interpret(tape, stores, reduction_rooted);
 }
 /// A program that the library holds: see kernel/prebuilt.hpp.
 inline const compiled& prebuilt(int number) {
@@ -129,8 +131,8 @@ inline const compiled& prebuilt(int number) {
 template <class T>
 void multiply(const kiln::detail::matrix_stack& a, const T* a_data, const kiln::detail::matrix_stack& b,
               const T* b_data, const kiln::detail::matrix_stack& out, T* out_data, bool accumulate,
-              kiln::detail::block_function then = {}) {
-  here_for<T>().multiply(a, a_data, b, b_data, out, out_data, accumulate, then);
+              kiln::detail::epilogue_function epilogue = {}) {
+  here_for<T>().multiply(a, a_data, b, b_data, out, out_data, accumulate, epilogue);
 }
 template <class T>
 void fill_uniform(T* to, std::int64_t n, const random_stream& stream) {

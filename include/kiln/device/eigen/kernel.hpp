@@ -27,7 +27,7 @@ inline constexpr bool has_vectors = !lacks_op<Op> && !std::same_as<Op, where_op>
 
 template <class Program, kernel_kind Kind, int Pass>
 class kernel {
-  using plan = cpu::layout<Program>;
+  using plan = cpu::kernel_layout<Program>;
   using facts = cpu::kernel_facts<Program, Kind, Pass>;
   static constexpr const auto& t = Program::tape;
   static constexpr int size = plan::size;
@@ -96,7 +96,7 @@ class kernel {
         continue;
       }
       const found_rules op = op_rules_table.find(t[i].code);
-      tree[k] = op && op->dear ? 8 : 1;
+      tree[k] = op && op->expensive ? 8 : 1;
       for (const int x : {int{t[i].a}, int{t[i].b}, int{t[i].c}})
         if (x >= 0 && each(x) && out.row[static_cast<std::size_t>(x)] < 0) tree[k] += tree[static_cast<std::size_t>(x)];
       const bool boundary = meets[k] && tree[k] > 2;
@@ -123,7 +123,7 @@ class kernel {
   };
   static constexpr std::size_t widest_register = 64;
   struct state {  // but for these, left uninitialised: only what the kernel uses is written
-    state(const cpu::strip& strip, char* room) : s(strip), rows(room) {}
+    state(const cpu::strip& strip, char* workspace) : s(strip), rows(workspace) {}
     const cpu::strip& s;
     char* rows;
     Index begin = 0, n = 0;
@@ -139,9 +139,9 @@ class kernel {
       const std::size_t k = static_cast<std::size_t>(x.slot);
       now.from[k] = {s.in[k], -1};
       if (s.step[k] == 0 && s.count > 0) {
-        S* const room = reinterpret_cast<S*>(now.spread[k].data());
-        std::uninitialized_fill_n(room, widest_register / sizeof(S), *static_cast<const S*>(s.in[k]));
-        now.from[k] = {room, 0};
+        S* const workspace = reinterpret_cast<S*>(now.spread[k].data());
+        std::uninitialized_fill_n(workspace, widest_register / sizeof(S), *static_cast<const S*>(s.in[k]));
+        now.from[k] = {workspace, 0};
       }
     }
   }

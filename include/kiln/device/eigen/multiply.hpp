@@ -15,7 +15,7 @@
 
 namespace kiln::eigen::inline KILN_VERSION_ISA {
 
-using kiln::detail::block_function;
+using kiln::detail::epilogue_function;
 using kiln::detail::matrix_stack;
 
 template <class T>
@@ -44,7 +44,7 @@ void as_matrix(const T* data, Eigen::Index rows, Eigen::Index columns, Eigen::In
 /// See cpu::multiply. The bits of a result do not depend on the number of threads: rows are cut by sizes only.
 template <class T>
 void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data, const matrix_stack& out,
-              T* out_data, bool accumulate, block_function then) {
+              T* out_data, bool accumulate, epilogue_function epilogue) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   if (m == 0 || n == 0) return;
   const dims batch = kiln::detail::joint_batch(a, b, out);
@@ -84,7 +84,7 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
         });
       });
     }
-    if (then.call) then.call(then.object, i, r0, r0 + rows, 0, n);
+    if (epilogue.call) epilogue.call(epilogue.object, i, r0, r0 + rows, 0, n);
   };
   // Sums over products of a stack are made in their order, by the thread that has their rows.
   const std::int64_t work = std::max<std::int64_t>(std::min(m, rows_together) * n * std::max<std::int64_t>(k, 1), 1);

@@ -55,10 +55,10 @@ struct vertical {
 /// The kernels of a Program: see cpu::compiler.
 template <class Program>
 class compiler {
-  using plan = cpu::layout<Program>;
+  using plan = cpu::kernel_layout<Program>;
   static constexpr const auto& t = Program::tape;
   static constexpr int reductions = plan::facts.reductions;
-  static constexpr int passes = plan::facts.passes(Program::row_root);
+  static constexpr int passes = plan::facts.passes(Program::reduction_rooted);
   static constexpr auto draws = cpu::detail::draw_slots<Program>();
 
   template <int I>
@@ -67,7 +67,7 @@ class compiler {
       using T = compute_t<element_t<t[I].type>>;
       using Op = op_with_code<all_ops, t[I].code>;
       cpu::reduction_facts f = cpu::detail::facts_of_fold<Op, T, false>();
-      if constexpr (Program::row_root && plan::facts.last_phase == 1) f.vertical = vertical<Op, T>::functions;
+      if constexpr (Program::reduction_rooted && plan::facts.last_phase == 1) f.vertical = vertical<Op, T>::functions;
       f.pass = plan::value(I).phase - 1;
       f.has_identity |= t[I].slot == folds_nothing;
       if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
@@ -100,7 +100,7 @@ class compiler {
     c.slots = plan::slots;
     c.results = t.result_count();
     c.reductions = reductions;
-    c.row_root = Program::row_root;
+    c.reduction_rooted = Program::reduction_rooted;
     c.stores = Program::stores.data();
     c.passes = passes;
     c.kept = plan::kept_count;
@@ -115,7 +115,7 @@ class compiler {
       c.map = &kernel<Program, kernel_kind::map, 0>::run;
     } else {
       c.pass = pass.data();
-      if constexpr (Program::row_root) {
+      if constexpr (Program::reduction_rooted) {
         c.rows = &kernel<Program, kernel_kind::rows, 0>::run;
         if constexpr (plan::facts.last_phase == 1) c.operands = &kernel<Program, kernel_kind::operands, 0>::run;
       }

@@ -156,7 +156,8 @@ Tensor<T, D> blockwise_attention(const Tensor<T, D>& q, const Tensor<T, D>& k, c
   if (count(result) > 0)
     attention_kernels<D>::template forward<T>(job, static_cast<T*>(out->data),
                                               static_cast<compute_t<T>*>(logsumexp->data), near);
-  std::array<ref<gradient_record>, 3> records{q.state()->history, k.state()->history, v.state()->history};
+  std::array<ref<gradient_record>, 3> records{q.state()->autograd_metadata, k.state()->autograd_metadata,
+                                              v.state()->autograd_metadata};
   if (!recorded || !(records[0] || records[1] || records[2])) return Tensor<T, D>(std::move(out));
   const auto if_any = [](const auto& x) { return x.defined() ? x.state().get() : nullptr; };
   const typename attention_node<T, D>::operands kept{q.state().get(), k.state().get(), v.state().get(), out.get(),
@@ -239,7 +240,7 @@ Tensor<T, D> scaled_dot_product_attention(const Tensor<T, D>& query, const std::
   if (!(options.dropout >= 0 && options.dropout <= 1))
     throw value_error(message("scaled_dot_product_attention: a dropout of ", options.dropout, ": use one from 0 to 1"));
   const attention_mask<T, D>& mask = options.mask;
-  if (mask.added.defined() && grad_enabled() && mask.added.state()->history)
+  if (mask.added.defined() && grad_enabled() && mask.added.state()->autograd_metadata)
     throw graph_error(
         "scaled_dot_product_attention: the mask asks for a gradient and has none here: detach() it, or write the "
         "softmax between the products yourself");

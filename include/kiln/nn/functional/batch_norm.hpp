@@ -129,7 +129,7 @@ void update_running(const Tensor<R, Device>& running, const Tensor<C, Device>& v
   using E = std::remove_const_t<decltype(e)>;
   collected<E> c(e);
   ++running.state()->memory->version;
-  operand_room<E> in;
+  operand_workspace<E> in;
   run_program(*facts_of<E>.values, c.view(), {.domain = running.sizes()}, *running.state(), in.data());
 }
 
@@ -228,7 +228,8 @@ auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<
         return library::train(input, scale, shift, running_mean, running_var, options);
     }
 
-    std::array<ref<gradient_record>, 3> records{input.state()->history, scale.state()->history, shift.state()->history};
+    std::array<ref<gradient_record>, 3> records{input.state()->autograd_metadata, scale.state()->autograd_metadata,
+                                                shift.state()->autograd_metadata};
     const bool recorded = grad_enabled() && (records[0] || records[1] || records[2]);
     const no_grad quiet;
     const Result rows = input.detach().reshape(s.rows);

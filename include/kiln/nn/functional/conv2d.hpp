@@ -94,7 +94,7 @@ class recorded_convolution_node final : public op_node_of<2, 2> {
   recorded_convolution_node(const convolution_sizes& s, convolution_kind kind, const tensor_state& a,
                             const tensor_state& b)
       : op_node_of(functions_of<Device>), sizes_(s), kind_(kind) {
-    input[0] = a.history, input[1] = b.history;
+    input[0] = a.autograd_metadata, input[1] = b.autograd_metadata;
     if (wants(1)) saved[0].save(a);
     if (wants(0)) saved[1].save(b);
   }
@@ -146,7 +146,7 @@ ref<tensor_state> recorded_convolution(const convolution_sizes& s, convolution_k
     convolution<Device>::backward_weight(s, from, by, to, false, near);
   else if (count(y) > 0)
     convolution<Device>::forward(s, from, by, static_cast<const T*>(nullptr), to, near);
-  if (grad_enabled() && (a->history || b->history))
+  if (grad_enabled() && (a->autograd_metadata || b->autograd_metadata))
     set_producer(*out, new recorded_convolution_node<T, Device>(s, kind, *a, *b));
   return out;
 }
@@ -211,8 +211,8 @@ Tensor<T, Device> convolve(const Tensor<T, Device>& x, const Tensor<T, Device>& 
     convolution<Device>::forward(s, images.data(), kernels.data(), bias_sizes ? added.data() : nullptr,
                                  static_cast<T*>(out->data), *out->memory);
   const ref<gradient_record> none;
-  std::array<ref<gradient_record>, 3> records{x.state()->history, w.state()->history,
-                                              bias_sizes ? bias.state()->history : none};
+  std::array<ref<gradient_record>, 3> records{x.state()->autograd_metadata, w.state()->autograd_metadata,
+                                              bias_sizes ? bias.state()->autograd_metadata : none};
   if (!grad_enabled() || !(records[0] || records[1] || records[2])) return Tensor<T, Device>(std::move(out));
   return with_producer<T, Device>(
       std::move(out), new convolution_node<T, Device>(s, *images.state(), *kernels.state(), std::move(records)));

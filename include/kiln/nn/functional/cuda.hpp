@@ -14,7 +14,7 @@
 #include <kiln/device/cuda/libraries/multiply_plan.hpp>
 #include <kiln/device/cuda/libraries/pooling.hpp>
 #include <kiln/device/cuda/run/attention.hpp>
-#include <kiln/device/cuda/run/pool.hpp>
+#include <kiln/device/cuda/run/pooling_kernels.hpp>
 #include <kiln/nn/functional/attention_kernels.hpp>
 #include <kiln/nn/functional/batch_norm.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
@@ -26,12 +26,12 @@ namespace kiln {
 namespace detail {
 /// Enters the kernels for elements of T among those that a bundle holds.
 template <Element T>
-inline const cuda::registration<cuda::registered_kernels> registered_pool_kernels{{[] {
-  using cuda::pool_kernel;
+inline const cuda::registration<cuda::registered_kernels> registered_pooling_kernels{{[] {
+  using cuda::pooling_kernel;
   std::vector<cuda::source> all;
-  for (const pool_kernel which :
-       {pool_kernel::max, pool_kernel::max_backward, pool_kernel::average, pool_kernel::average_backward})
-    all.push_back(print_pool(which, dtype_of<T>));
+  for (const pooling_kernel which :
+       {pooling_kernel::max, pooling_kernel::max_backward, pooling_kernel::average, pooling_kernel::average_backward})
+    all.push_back(print_pooling(which, dtype_of<T>));
   return all;
 }}};
 
@@ -77,21 +77,21 @@ template <>
 struct pooling<Cuda> {
   template <class T>
   static void max(const pooling_sizes& s, const T* x, T* y, const storage& near) {
-    static_cast<void>(detail::registered_pool_kernels<T>);
-    cuda::pool_max(s, dtype_of<T>, x, y, detail::stream_near(near));
+    static_cast<void>(detail::registered_pooling_kernels<T>);
+    cuda::own_max_pool(s, dtype_of<T>, x, y, detail::stream_near(near));
   }
   template <class T>
   static void max_backward(const pooling_sizes& s, const T* x, const T* y, const T* dy, T* dx, bool add,
                            const storage& near) {
-    cuda::pool_max_backward(s, dtype_of<T>, x, y, dy, dx, add, detail::stream_near(near));
+    cuda::own_max_pool_backward(s, dtype_of<T>, x, y, dy, dx, add, detail::stream_near(near));
   }
   template <class T>
   static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage& near) {
-    static_cast<void>(detail::registered_pool_kernels<T>);
+    static_cast<void>(detail::registered_pooling_kernels<T>);
     if (cuda::can_pool(s, divisor))
       cuda::average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
     else
-      cuda::pool_average(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
+      cuda::own_average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
   }
   template <class T>
   static void average_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add,
@@ -99,7 +99,7 @@ struct pooling<Cuda> {
     if (cuda::can_pool(s, divisor))
       cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
     else
-      cuda::pool_average_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+      cuda::own_average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
   }
 };
 
@@ -221,7 +221,8 @@ struct batch_normalizer<Cuda> {
     }
     cuda::batch_norm_training(sizes, dtype_of<T>, x.data(), scale.data(), shift.data(), how.eps, out->data, mean.data(),
                               inverse.data(), running, detail::stream_near(*out->memory));
-    std::array<ref<gradient_record>, 3> records{x.state()->history, weight.state()->history, bias.state()->history};
+    std::array<ref<gradient_record>, 3> records{x.state()->autograd_metadata, weight.state()->autograd_metadata,
+                                                bias.state()->autograd_metadata};
     if (!grad_enabled() || !(records[0] || records[1] || records[2])) return Tensor<T, Cuda>(std::move(out));
     return detail::with_producer<T, Cuda>(
         std::move(out),

@@ -100,13 +100,13 @@ std::array<Tensor<T>, 3> lstm_steps(const Tensor<T>& of_inputs, const Tensor<T>&
   std::copy_n(job.cells + end, numbers, data(last_cell));
   const std::array<ref<tensor_state>, 3> all{out, last_state, last_cell};
   if (recorded) {
-    const auto record = [](const Tensor<T>& t) { return t.state()->history; };
+    const auto record = [](const Tensor<T>& t) { return t.state()->autograd_metadata; };
     const ref<graph_node> node = ref<graph_node>::adopt(new lstm_node<T>(
         job, {record(of_inputs), record(weight), record(state), record(cell)},
         {w.state().get(), gates.get(), cells.get(), states.get(), ends.defined() ? ends.state().get() : nullptr}));
     for (int i = 0; i < 3; ++i) {
       set_producer(*all[static_cast<std::size_t>(i)], node);
-      all[static_cast<std::size_t>(i)]->history->output = i;
+      all[static_cast<std::size_t>(i)]->autograd_metadata->output = i;
     }
   }
   return {Tensor<T>(out), Tensor<T>(last_state), Tensor<T>(last_cell)};

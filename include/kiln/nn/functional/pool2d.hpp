@@ -130,8 +130,8 @@ class average_pool_node final : public op_node_of<1> {
     const storage& near = *gradient->memory;
     const ref<tensor_state> out = device().new_tensor(gradient->type, input[0]->sizes, near);
     run(*gradient, *out, false, near);
-    if (gradient->history)
-      set_producer(*out, new average_pool_node(sizes_, divisor_, gradient->history, !is_gradient_));
+    if (gradient->autograd_metadata)
+      set_producer(*out, new average_pool_node(sizes_, divisor_, gradient->autograd_metadata, !is_gradient_));
     the_recorder().add(*input[0], out, device());
   }
 
@@ -187,7 +187,7 @@ auto max_pool2d(const X& x, pair2d kernel_size, const max_pool2d_options& option
     return detail::pool(
         images, s, [&](const T* in, T* out, const storage& near) { pooling<Device>::max(s, in, out, near); },
         [&](const tensor_state& in, const tensor_state& out) {
-          return new detail::max_pool_node<T, Device>(s, in, out, images.state()->history);
+          return new detail::max_pool_node<T, Device>(s, in, out, images.state()->autograd_metadata);
         });
   }
 }
@@ -218,7 +218,7 @@ auto avg_pool2d(const X& x, pair2d kernel_size, const avg_pool2d_options& option
         images, s,
         [&](const T* in, T* out, const storage& near) { pooling<Device>::average(s, divisor, in, out, near); },
         [&](const tensor_state&, const tensor_state&) {
-          return new detail::average_pool_node<T, Device>(s, divisor, images.state()->history);
+          return new detail::average_pool_node<T, Device>(s, divisor, images.state()->autograd_metadata);
         });
   }
 }

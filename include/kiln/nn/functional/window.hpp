@@ -23,8 +23,8 @@ void check_window(const window2d& w, const char* where);
 /// quotient is rounded up, but a last place that would begin in the padding behind the axis is left out.
 constexpr std::int64_t window_places(std::int64_t size, std::int64_t reach, std::int64_t stride, std::int64_t padding,
                                      bool ceil = false) {
-  const std::int64_t room = size + 2 * padding - reach;
-  const std::int64_t way = room + (ceil ? stride - 1 : 0);
+  const std::int64_t extent = size + 2 * padding - reach;
+  const std::int64_t way = extent + (ceil ? stride - 1 : 0);
   std::int64_t places = (way < 0 ? -((stride - 1 - way) / stride) : way / stride) + 1;
   if (ceil && (places - 1) * stride >= size + padding) --places;
   return places;

@@ -84,7 +84,7 @@ Tensor<T, D> conv_transpose(const Tensor<T, D>& x, const Tensor<T, D>& w, const 
   auto out = kiln::detail::new_output(x, result);
   const Tensor<T, D> images = kiln::detail::in_one_piece(x, *out), kernels = kiln::detail::in_one_piece(w, *out);
   convolution<D>::backward_input(sizes, images.data(), kernels.data(), static_cast<T*>(out->data), false, *out->memory);
-  std::array<ref<gradient_record>, 2> records{x.state()->history, w.state()->history};
+  std::array<ref<gradient_record>, 2> records{x.state()->autograd_metadata, w.state()->autograd_metadata};
   if (!grad_enabled() || !(records[0] || records[1])) return Tensor<T, D>(std::move(out));
   return kiln::detail::with_producer<T, D>(
       std::move(out), new conv_transpose_node<T, D>(sizes, *images.state(), *kernels.state(), std::move(records)));

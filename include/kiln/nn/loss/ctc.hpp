@@ -159,7 +159,7 @@ Tensor<T> ctc_losses(const Tensor<T>& log_probabilities, const Tensor<std::int64
   const std::vector<std::int64_t> begins = checked_labels(sizes, targets, times, counts, options.blank);
   auto out = kiln::detail::new_output(log_probabilities, {sizes[1]});
   const Tensor<T> rows = kiln::detail::in_one_piece(log_probabilities, *out);
-  const ref<gradient_record> record = log_probabilities.state()->history;
+  const ref<gradient_record> record = log_probabilities.state()->autograd_metadata;
   const bool recorded = grad_enabled() && record;
   const Tensor<T> shares = recorded ? zeros<T>(sizes) : Tensor<T>();
   cpu::parallel_for(sizes[1], 1, [&](std::int64_t begin, std::int64_t end) {

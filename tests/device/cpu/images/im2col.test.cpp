@@ -46,8 +46,8 @@ void compare(const convolution_sizes& s, index_range rows) {
   auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   std::vector<T> image(at(s.channels * s.image.area()));
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<T>(i + 1);
-  const std::size_t room = at(s.patch() * rows.size() * s.places.width);
-  std::vector<T> matrix(room, T(-7)), expected(room, T(0));
+  const std::size_t reserved = at(s.patch() * rows.size() * s.places.width);
+  std::vector<T> matrix(reserved, T(-7)), expected(reserved, T(0));
   cpu::im2col(s, image.data(), s.channels, rows, matrix.data());
   std::vector<T> sums(image.size(), T(3)), added = sums;
   by_definition(s, rows, [&](std::int64_t from, std::int64_t to) {
@@ -57,7 +57,7 @@ void compare(const convolution_sizes& s, index_range rows) {
     }
   });
   CHECK(matrix == expected);
-  for (std::size_t i = 0; i < room; ++i) matrix[i] = static_cast<T>(i % 11);
+  for (std::size_t i = 0; i < reserved; ++i) matrix[i] = static_cast<T>(i % 11);
   cpu::col2im(s, matrix.data(), s.channels, rows, added.data());
   CHECK(added == sums);
 }

@@ -72,7 +72,7 @@ template <class Program>
 struct both {
   static constexpr const cpu::compiled& compiled = cpu::compiler<Program>::program;
   static const cpu::compiled& interpreted() {
-    static const auto kept = interpret(view(Program::tape), Program::stores.data(), Program::row_root);
+    static const auto kept = interpret(view(Program::tape), Program::stores.data(), Program::reduction_rooted);
     return *kept;
   }
 };
@@ -178,7 +178,7 @@ struct op_program {
     ops_in<all_ops, T>::push(p, First, 12);
     if (Narrow) p.add_result(p.push({.code = opcode::leaf, .type = dtype::float64, .slot = 4}));
   });
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr auto stores = [] {
     std::array<dtype, static_cast<std::size_t>(tape.result_count())> types{};
     for (int r = 0; r < tape.result_count(); ++r) types[static_cast<std::size_t>(r)] = tape[tape.result(r)].type;
@@ -199,7 +199,7 @@ struct cast_program {
     for (int to = 0; to < dtype_count; ++to)
       p.add_result(p.push({.code = opcode_of("cast"), .type = static_cast<dtype>(to), .a = x}));
   });
-  static constexpr bool row_root = false;
+  static constexpr bool reduction_rooted = false;
   static constexpr auto stores = [] {
     std::array<dtype, dtype_count> types{};
     for (int to = 0; to < dtype_count; ++to) types[static_cast<std::size_t>(to)] = static_cast<dtype>(to);
@@ -242,7 +242,7 @@ namespace {
 
 struct drawn_layout {
   dims strides;
-  std::int64_t room = 1;
+  std::int64_t reserved = 1;
 };
 drawn_layout layout_over(const dims& domain, std::uint32_t kept, bool dense) {
   drawn_layout l{dims::filled(domain.rank(), 0), 1};
@@ -254,7 +254,7 @@ drawn_layout layout_over(const dims& domain, std::uint32_t kept, bool dense) {
     l.strides[d] = next;
     next *= domain[d];
   }
-  l.room = next + 8;
+  l.reserved = next + 8;
   return l;
 }
 
@@ -287,7 +287,7 @@ void check_tasks(const std::string& what, int rounds = 60) {
           drawn |= is_drawn(kind_of(Program::tape[i]));
         }
       const drawn_layout l = layout_over(domain, kept, false);
-      leaves.push_back(memory(types[k], l.room, false));
+      leaves.push_back(memory(types[k], l.reserved, false));
       const void* const data = drawn ? reinterpret_cast<const void*>(static_cast<std::uintptr_t>(random_places))
                                      : static_cast<const void*>(leaves.back().data());
       in.push_back({data, l.strides, size_of(types[k])});
@@ -297,11 +297,11 @@ void check_tasks(const std::string& what, int rounds = 60) {
     for (int r = 0; r < c.results; ++r) {
       const dtype type = Program::stores[static_cast<std::size_t>(r)];
       std::uint32_t kept = static_cast<std::uint32_t>(all);
-      if (c.row_root) kept &= ~reduced;
+      if (c.reduction_rooted) kept &= ~reduced;
       if (Gradient && draw(3) == 0) kept = static_cast<std::uint32_t>(draw(all + 1));  // an operand that was broadcast
       // Sums over an operand's axes go to dense memory.
       const drawn_layout l = layout_over(domain, kept, Gradient && kept != static_cast<std::uint32_t>(all));
-      out[0].push_back(memory(type, l.room, false));
+      out[0].push_back(memory(type, l.reserved, false));
       const bool adds = Gradient && draw(2) == 0, asked = c.results == 1 || draw(4) != 0;
       views.push_back({asked && Program::tape.result(r) >= 0 ? out[0].back().data() : nullptr, l.strides, type, adds});
     }

@@ -10,7 +10,7 @@ using namespace kiln;
 
 namespace {
 template <class E>
-using layout_of = cpu::layout<detail::value_program<E>>;
+using layout_of = cpu::kernel_layout<detail::value_program<E>>;
 using F = Tensor<float>;
 using D = Tensor<double>;
 }  // namespace

@@ -25,11 +25,11 @@ TEST_CASE("program: a map has no passes, a row program has one per reduction tha
   CHECK(map.results == 1);
   CHECK(map.passes == 0);
   CHECK((map.map != nullptr));
-  CHECK_FALSE(map.row_root);
+  CHECK_FALSE(map.reduction_rooted);
 
   const auto& total = program_of<decltype(sum(F() * F()))>;
   CHECK(total.passes == 1);
-  CHECK(total.row_root);
+  CHECK(total.reduction_rooted);
   CHECK((total.operands != nullptr));
   CHECK(total.reduced[0].identity == cpu::to_bits(0.0));
 
@@ -37,13 +37,13 @@ TEST_CASE("program: a map has no passes, a row program has one per reduction tha
   CHECK(soft.passes == 3);
   CHECK(soft.reductions == 2);
   CHECK(soft.kept == 1);  // the exponentials
-  CHECK_FALSE(soft.row_root);
+  CHECK_FALSE(soft.reduction_rooted);
   CHECK(soft.cost > map.cost);
   CHECK(soft.reduced[0].has_identity);  // max, within a function of whole rows
 
   const auto& variance = program_of<decltype(var(F()))>;
   CHECK(variance.passes == 2);
-  CHECK(variance.row_root);
+  CHECK(variance.reduction_rooted);
 }
 
 TEST_CASE("program: the longest strip of a pass is positive and at most 16384") {

@@ -98,7 +98,7 @@ TEST_CASE("collapse: axes of a row program in the order in which its largest ope
   cpu::compiled program;
   program.slots = 2;
   program.results = 1;
-  program.row_root = true;
+  program.reduction_rooted = true;
   int here = 0;
   // A row of 5 x 6 x 7 and a larger operand whose kept axis (4) is the fastest of [6, 5, 7, 4].
   std::vector<cpu::operand_view> in{{&here, {0, 42, 7, 1}, 4}, {&here, {1, 28, 140, 4}, 4}};

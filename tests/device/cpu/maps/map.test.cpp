@@ -82,17 +82,17 @@ TEST_CASE("map: lengths around registers, strips and tiles write all of the resu
       CAPTURE(n);
       CAPTURE(m);
       draw d(static_cast<std::uint32_t>(n * m));
-      Tensor<float> room(new_tensor(dtype::float32, {m, n + 2}));
-      room.fill_(77);
+      Tensor<float> whole(new_tensor(dtype::float32, {m, n + 2}));
+      whole.fill_(77);
       const auto a = d.contiguous<float>({m, n}), turned = d.contiguous<float>({n, m}),
                  gaps = d.anywhere<float>({m, n});
-      room.narrow(1, 1, n).copy_(a + turned.transpose(0, 1) - gaps);
-      CHECK(difference(room.narrow(1, 1, n),
+      whole.narrow(1, 1, n).copy_(a + turned.transpose(0, 1) - gaps);
+      CHECK(difference(whole.narrow(1, 1, n),
                        test::map([](double x, double y, double z) { return x + y - z; }, naive::of(a),
                                  naive::of(turned.transpose(0, 1)), naive::of(gaps)),
                        1e-6, 1e-6) == "");
       bool untouched = true;
-      for (int i = 0; i < m; ++i) untouched &= room(i, 0) == 77 && room(i, -1) == 77;
+      for (int i = 0; i < m; ++i) untouched &= whole(i, 0) == 77 && whole(i, -1) == 77;
       CHECK(untouched);
     }
   }
@@ -117,9 +117,9 @@ TEST_CASE("map: more bytes than the cache holds, contiguous and broadcast") {
 
 TEST_CASE("map: more bytes than the cache holds, from and to other types, at an odd place") {
   const std::int64_t n = (std::int64_t{9} << 20) + 5;
-  Tensor<float> room(new_tensor(dtype::float32, {n + 1}));
-  for (std::int64_t i = 0; i <= n; ++i) room.data()[i] = static_cast<float>(i % 211);
-  const auto x = room.narrow(0, 1, n);
+  Tensor<float> whole(new_tensor(dtype::float32, {n + 1}));
+  for (std::int64_t i = 0; i <= n; ++i) whole.data()[i] = static_cast<float>(i % 211);
+  const auto x = whole.narrow(0, 1, n);
   const Tensor<double> wide = cast<double>(x) * 0.5;
   const Tensor<half> narrow = cast<half>(x) + cast<half>(x);
   const Tensor<bool> small = x < 100.0f;
@@ -189,10 +189,10 @@ TEST_CASE("map: the same bits on any number of threads, wherever their shares be
   CHECK(test::bit_patterns([&] { return Tensor<float>(gelu(x) * x + tanh(x) * 0.3f); }, 1) == 1);
   // Past the cache, and not from the beginning of a line on.
   const auto a = draw(8).contiguous<float>({3000000}), b = draw(9).contiguous<float>({3000000});
-  Tensor<float> room = Tensor<float>(new_tensor(dtype::float32, {3000005}));
+  Tensor<float> whole = Tensor<float>(new_tensor(dtype::float32, {3000005}));
   CHECK(test::bit_patterns(
             [&] {
-              auto y = room.narrow(0, 5, 3000000);
+              auto y = whole.narrow(0, 5, 3000000);
               y = gelu(a) * b + tanh(b) * 0.3f;
               return y;
             },

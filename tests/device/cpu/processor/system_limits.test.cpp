@@ -69,23 +69,23 @@ TEST_CASE("limits: memory is the machine's, or less by the own control group or 
   constexpr std::uint64_t mib = std::uint64_t{1} << 20;
   {
     const system_files files;
-    CHECK(room_for_memory(files.root()).most > 0);  // without files, what else the system says
+    CHECK(limits_of_memory(files.root()).most > 0);  // without files, what else the system says
     files.write("/proc/meminfo", "MemTotal:        1048576 kB\nMemFree:  1 kB\nMemAvailable:     524288 kB\n");
-    CHECK(room_for_memory(files.root()).most == 1024 * mib);
-    CHECK(room_for_memory(files.root()).available == 512 * mib);
+    CHECK(limits_of_memory(files.root()).most == 1024 * mib);
+    CHECK(limits_of_memory(files.root()).available == 512 * mib);
     files.write("/proc/self/cgroup", "0::/a/b\n");
     files.write("/sys/fs/cgroup/a/b/memory.max", "max\n");
     files.write("/sys/fs/cgroup/a/b/memory.high", "max\n");
-    CHECK(room_for_memory(files.root()).most == 1024 * mib);
+    CHECK(limits_of_memory(files.root()).most == 1024 * mib);
     files.write("/sys/fs/cgroup/a/memory.max", "314572800\n");  // 300 MiB
     files.write("/sys/fs/cgroup/a/memory.current", "209715200\n");
     files.write("/sys/fs/cgroup/a/memory.stat", "anon 104857600\nfile 99\ninactive_file 52428800\nactive_file 5\n");
-    CHECK(room_for_memory(files.root()).most == 300 * mib);
-    CHECK(room_for_memory(files.root()).available == 150 * mib);
+    CHECK(limits_of_memory(files.root()).most == 300 * mib);
+    CHECK(limits_of_memory(files.root()).available == 150 * mib);
     files.write("/sys/fs/cgroup/a/b/memory.high", "104857600\n");
     files.write("/sys/fs/cgroup/a/b/memory.current", "115343360\n");  // above it
-    CHECK(room_for_memory(files.root()).most == 100 * mib);
-    CHECK(room_for_memory(files.root()).available == 0);
+    CHECK(limits_of_memory(files.root()).most == 100 * mib);
+    CHECK(limits_of_memory(files.root()).available == 0);
   }
   {
     const system_files files;
@@ -93,11 +93,11 @@ TEST_CASE("limits: memory is the machine's, or less by the own control group or 
     files.write("/proc/self/cgroup", "4:memory:/docker/x\n0::/\n");
     files.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     files.write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "104857600\n");
-    CHECK(room_for_memory(files.root()).most == 1024 * mib);
+    CHECK(limits_of_memory(files.root()).most == 1024 * mib);
     files.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "209715200\n");
     files.write("/sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 10485760\n");
-    CHECK(room_for_memory(files.root()).most == 200 * mib);
-    CHECK(room_for_memory(files.root()).available == 110 * mib);
+    CHECK(limits_of_memory(files.root()).most == 200 * mib);
+    CHECK(limits_of_memory(files.root()).available == 110 * mib);
   }
 }
 

@@ -47,10 +47,10 @@ TEST_CASE("gemm blocks: products longer, taller and wider than a block are exact
           for (std::int64_t j = c0; j < c1; ++j) ++finished[static_cast<std::size_t>(i * n + j)];
         }
       };
-      const gemm_done done{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-                             (*static_cast<decltype(finish)*>(object))(r0, r1, c0, c1);
-                           },
-                           &finish};
+      const gemm_epilogue done{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+                                 (*static_cast<decltype(finish)*>(object))(r0, r1, c0, c1);
+                               },
+                               &finish};
       gemm_blocks<float>({m, n, k, a.data(), k, 1, b.data(), n, 1, c.data(), n, 1, true, done}).run();
       // Both factors repeat every five steps, so five sums along the product stand for all.
       int wrong = 0;
@@ -122,11 +122,11 @@ TEST_CASE("gemm blocks: products within a region stay on their thread") {
         int thread;
         std::atomic<int>* elsewhere;
       } here{cpu::thread_index(), &elsewhere};
-      const gemm_done done{[](void* object, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
-                             const auto& at = *static_cast<place*>(object);
-                             *at.elsewhere += cpu::thread_index() != at.thread;
-                           },
-                           &here};
+      const gemm_epilogue done{[](void* object, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
+                                 const auto& at = *static_cast<place*>(object);
+                                 *at.elsewhere += cpu::thread_index() != at.thread;
+                               },
+                               &here};
       gemm_blocks<float>(
           {m, n, k, a.data(), k, 1, b.data(), n, 1, c[static_cast<std::size_t>(t)].data(), n, 1, false, done})
           .run();

@@ -23,10 +23,10 @@ TEST_CASE("gemm problem: the transposed one has its operands swapped and tells o
   const float a = 1, b = 2;
   float c = 3;
   std::array<std::int64_t, 4> block{};
-  const gemm_done done{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-                         *static_cast<std::array<std::int64_t, 4>*>(object) = {r0, r1, c0, c1};
-                       },
-                       &block};
+  const gemm_epilogue done{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+                             *static_cast<std::array<std::int64_t, 4>*>(object) = {r0, r1, c0, c1};
+                           },
+                           &block};
   const gemm_problem<float> p{5, 7, 9, &a, 10, 11, &b, 12, 13, &c, 14, 15, true, done};
   const auto t = p.transposed();
   CHECK(t.m == 7);

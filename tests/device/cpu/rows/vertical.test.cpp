@@ -40,7 +40,7 @@ struct columns_of {  // the sum over axis 0 of m x n floats, as a task
   columns_of(std::int64_t m, std::int64_t n) {
     facts.operand_slot = 0;
     program.slots = program.results = program.reductions = 1;
-    program.row_root = true;
+    program.reduction_rooted = true;
     program.operands = [](const cpu::strip&) {};
     program.reduced = &facts;
     in = {this, {1, n}, 4};

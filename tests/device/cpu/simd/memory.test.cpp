@@ -31,17 +31,17 @@ std::vector<unsigned char> some_bytes(std::uint64_t seed) {
 TEST_CASE_TEMPLATE("memory: what is loaded and stored again is the same, at any alignment", S, STORED_TYPES) {
   every_width([]<int N>() {
     const auto bytes = some_bytes<S, N>(N);
-    const std::unique_ptr<S[]> room(new S[N + 3]());
+    const std::unique_ptr<S[]> whole(new S[N + 3]());
     for (int offset = 0; offset < 3; ++offset) {
-      std::memcpy(static_cast<void*>(room.get() + offset), bytes.data(), bytes.size());
-      const auto x = kiln::cpu::load<N>(room.get() + offset);
-      static_assert(std::is_same_v<decltype(x), const lanes<kiln::cpu::compute_type<S>, N>>);
+      std::memcpy(static_cast<void*>(whole.get() + offset), bytes.data(), bytes.size());
+      const auto x = kiln::cpu::load<N>(whole.get() + offset);
+      static_assert(std::is_same_v<decltype(x), const lanes<kiln::cpu::opmath_t<S>, N>>);
       const std::unique_ptr<S[]> out(new S[N + 3]());
       kiln::cpu::store(out.get() + offset, x);
       int wrong = 0;
       for (int i = 0; i < N; ++i) {
         const auto k = static_cast<std::size_t>(i + offset);
-        wrong += same<kiln::cpu::compute_type<S>>(room[k], out[k]) ? 0 : 1;
+        wrong += same<kiln::cpu::opmath_t<S>>(whole[k], out[k]) ? 0 : 1;
       }
       CHECK(wrong == 0);
     }

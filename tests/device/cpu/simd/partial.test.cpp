@@ -11,7 +11,7 @@ using namespace simd_test;
 
 TEST_CASE_TEMPLATE("partial: loads and stores touch count elements at the end of a buffer", S, float, double,
                    std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, kiln::half, kiln::bfloat16) {
-  using T = kiln::cpu::compute_type<S>;
+  using T = kiln::cpu::opmath_t<S>;
   every_width([]<int N>() {
     int wrong = 0;
     for (int count = 0; count <= N; ++count) {
@@ -47,7 +47,7 @@ TEST_CASE("partial: loads and stores of bool") {
 
 TEST_CASE_TEMPLATE("partial: a store leaves what lies beyond as it was", S, float, double, std::int8_t, std::int16_t,
                    std::int32_t, std::int64_t, kiln::half, bool) {
-  using T = kiln::cpu::compute_type<S>;
+  using T = kiln::cpu::opmath_t<S>;
   every_width([]<int N>() {
     int wrong = 0;
     for (int count = 0; count <= N; ++count) {

@@ -18,7 +18,7 @@ TEST_CASE_TEMPLATE("nearest: rounds to the nearest integer, ties to even", T, fl
   }
 }
 TEST_CASE_TEMPLATE("scaled: is std::ldexp, subnormal and infinite results included", T, float, double) {
-  constexpr int bias = static_cast<int>(kiln::cpu::layout<T>::bias);
+  constexpr int bias = static_cast<int>(kiln::cpu::float_format<T>::bias);
   for (int n = -2 * bias + 1; n < 2 * bias; n += 3) {
     for (const T p : {T(1), T(1.4142135), T(0.75), T(1) + std::numeric_limits<T>::epsilon()}) {
       const auto got = kiln::cpu::to_array(scaled(kiln::cpu::splat<8>(p), kiln::cpu::splat<8>(static_cast<T>(n))));

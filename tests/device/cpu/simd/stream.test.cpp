@@ -30,7 +30,7 @@ TEST_CASE_TEMPLATE("stream: lanes of any stored type arrive", S, std::int8_t, ha
   std::array<S, N> from;
   for (int i = 0; i < N; ++i) from[static_cast<std::size_t>(i)] = static_cast<S>(static_cast<float>(i % 5));
   for (int i = 0; i < N; ++i) want[static_cast<std::size_t>(N + i)] = from[static_cast<std::size_t>(i)];
-  cpu::store_past_cache(to.data() + N, cpu::load<N>(static_cast<const S*>(from.data())));
+  cpu::store_non_temporal(to.data() + N, cpu::load<N>(static_cast<const S*>(from.data())));
   cpu::stream_fence();
   CHECK(std::memcmp(to.data(), want.data(), sizeof(to)) == 0);
 }

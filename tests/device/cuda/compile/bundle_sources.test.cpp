@@ -17,8 +17,8 @@ namespace {
 struct known_tape {
   sheet tape;
   std::vector<dtype> stores;
-  bool row_root = false;
-  cuda::registered_tape entry() const { return {view_of(tape.p), row_root, stores.data()}; }
+  bool reduction_rooted = false;
+  cuda::registered_tape entry() const { return {view_of(tape.p), reduction_rooted, stores.data()}; }
 };
 
 std::set<std::string> texts_of(const std::vector<cuda::registered_tape>& tapes) {
@@ -44,7 +44,7 @@ int missing(const cuda::task& job, const std::set<std::string>& texts, bool gene
 cuda::task place(const known_tape& tape, const dims& domain, std::uint32_t reduced, const dims& y) {
   cuda::task job = cuda::task_for(view_of(tape.tape.p), domain);
   job.reduced_axes = reduced;
-  job.row_root = tape.row_root;
+  job.reduction_rooted = tape.reduction_rooted;
   std::uint64_t next = 0;
   for (cuda::leaf_view& x : job.leaves)
     if (x.used) x = {address(++next), cuda::detail::packed_strides(domain), x.type, true};
@@ -87,7 +87,7 @@ TEST_CASE("bundle_sources: rows of usual lengths, reductions along the last axis
 
   known_tape sum;
   sum.stores = {dtype::float32};
-  sum.row_root = true;
+  sum.reduction_rooted = true;
   sum.tape.result(row_sum(sum.tape.leaf(0)) * 0.5);
   const auto of_sums = texts_of({sum.entry()});
   CHECK(missing(place(sum, {100, 1024}, 2, {1, 0}), of_sums, false) == 0);

@@ -28,7 +28,7 @@ struct scaled {
     if (OfRows) y = push({.code = opcode_of("sum"), .type = dtype::float32, .a = y});
     out.add_result(y);
   });
-  static constexpr bool row_root = OfRows;
+  static constexpr bool reduction_rooted = OfRows;
   static constexpr std::array<dtype, 1> stores{OfRows ? dtype::bfloat16 : dtype::float32};
 };
 
@@ -58,11 +58,11 @@ TEST_CASE("registry: it has the tapes of what may be run on the device, and no o
   const cuda::registered_tape* const map = find(all, "x0 * 3");
   REQUIRE(map != nullptr);
   CHECK(map->stores[0] == dtype::float32);
-  CHECK_FALSE(map->row_root);
+  CHECK_FALSE(map->reduction_rooted);
   const cuda::registered_tape* const rows = find(all, "sum(x0 * 5)");
   REQUIRE(rows != nullptr);
   CHECK(rows->stores[0] == dtype::bfloat16);
-  CHECK(rows->row_root);
+  CHECK(rows->reduction_rooted);
   CHECK(find(all, "x0 * 7") == nullptr);
 }
 

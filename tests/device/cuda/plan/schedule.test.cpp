@@ -29,7 +29,7 @@ TEST_CASE("schedule: reductions over the last axes, the first ones, or all of th
       t.tape.result(turn % 2 ? row_sum(scaled) * 0.125 + 1 : row_max(abs(scaled)) - row_sum(scaled));
       t.what = cuda::task_for(view_of(t.tape.p), domain);
       t.what.reduced_axes = reduced;
-      t.what.row_root = true;
+      t.what.reduction_rooted = true;
       t.place(0, packed(domain, everywhere));
       t.place_result(0, packed(domain, ~reduced), turn % 4 == 1);
       t.make();
@@ -55,7 +55,7 @@ TEST_CASE("schedule: a matrix is summed wherever its elements lie, with leaves b
       t.tape.result(row_sum(t.tape.leaf(0) * t.tape.leaf(1)));
       t.what = cuda::task_for(view_of(t.tape.p), domain);
       t.what.reduced_axes = reduced;
-      t.what.row_root = true;
+      t.what.reduction_rooted = true;
       t.place(0, x);
       t.place(1, {44, 1});
       t.place_result(0, packed(domain, ~reduced));
@@ -91,7 +91,7 @@ TEST_CASE("schedule: a large reduction is one launch, whatever follows from it")
     t.tape.result(sqrt(row_sum(a * a)) * t.tape.leaf(1) - row_max(a * b));
     t.what = cuda::task_for(view_of(t.tape.p), domain);
     t.what.reduced_axes = (1u << domain.rank()) - 1;
-    t.what.row_root = true;
+    t.what.reduction_rooted = true;
     t.place(0, x);
     t.place(1, dims::filled(domain.rank(), 0));
     t.place(2, other);
@@ -116,7 +116,7 @@ TEST_CASE("schedule: few long rows are cut into parts, so that more than a few b
     t.tape.result(result(t.tape, 1.0 / static_cast<double>(length)));
     t.what = cuda::task_for(view_of(t.tape.p), {count, length});
     t.what.reduced_axes = 2;
-    t.what.row_root = root;
+    t.what.reduction_rooted = root;
     t.place(0, {length * step, step});
     if (t.what.leaves.size() > 1) t.place(1, {1, 0});  // one value per row
     t.place_result(0, root ? dims{1, 0} : dims{length, 1}, count == 2);
@@ -151,7 +151,7 @@ TEST_CASE("schedule: nothing to reduce gives the identity, or an error that says
   t.tape.result(row_sum(t.tape.leaf(0)) + 2);
   t.what = cuda::task_for(view_of(t.tape.p), {4, 0});
   t.what.reduced_axes = 2;
-  t.what.row_root = true;
+  t.what.reduction_rooted = true;
   t.place(0, {0, 1});
   t.what.domain = {4, 0};
   t.place_result(0, {1, 0});
@@ -168,7 +168,7 @@ TEST_CASE("schedule: nothing to reduce gives the identity, or an error that says
       {x.on, x.on->push({.code = opcode_of("max"), .type = x.type(), .a = static_cast<std::int16_t>(x.id)})});
   none.what = cuda::task_for(view_of(none.tape.p), {4, 0});
   none.what.reduced_axes = 2;
-  none.what.row_root = true;
+  none.what.reduction_rooted = true;
   none.place(0, {0, 1});
   none.place_result(0, {1, 0});
   CHECK_THROWS_AS(none.make(), value_error);

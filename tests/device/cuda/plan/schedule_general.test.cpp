@@ -74,7 +74,7 @@ TEST_CASE("schedule_general: drawn layouts give what plain loops give, with one 
       const dims domain = drawn_domain(k % 5 == 0 ? 7 : 4);
       t.what = cuda::task_for(view_of(t.tape.p), domain);
       if (kind >= 2) t.what.reduced_axes = 1 + static_cast<std::uint32_t>(draw((1 << domain.rank()) - 1));
-      t.what.row_root = kind == 3;
+      t.what.reduction_rooted = kind == 3;
       t.place(0, drawn_strides(domain));
       t.place(1, drawn_strides(domain));
       for (std::size_t r = 0; r < t.what.results.size(); ++r) {
@@ -138,7 +138,7 @@ TEST_CASE("schedule_general: rows without elements give the identity, or an erro
                       x.on->push({.code = opcode_of("max"), .type = x.type(), .a = static_cast<std::int16_t>(x.id)})});
     t.what = cuda::task_for(view_of(t.tape.p), {4, 0, 3});
     t.what.reduced_axes = 6;
-    t.what.row_root = true;
+    t.what.reduction_rooted = true;
     t.place(0, {0, 3, 1});
     t.place_result(0, {1, 0, 0});
     if (!sums) {

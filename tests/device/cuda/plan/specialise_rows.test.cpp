@@ -110,7 +110,7 @@ TEST_CASE("specialise_rows: rows along axes that do not join are refused with a 
   s.result(row_sum(s.leaf(0)));
   cuda::task job = cuda::task_for(view_of(s.p), {4, 3, 5});
   job.reduced_axes = 0b101;
-  job.row_root = true;
+  job.reduction_rooted = true;
   job.leaves[0] = {memory, {15, 5, 1}, dtype::float32};
   job.results[0].data = memory + 16384;
   job.results[0].strides = {0, 1, 0};

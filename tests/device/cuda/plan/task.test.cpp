@@ -56,7 +56,7 @@ TEST_CASE("task: what a device is asked is taken as it is; a result that nobody 
   cuda::take(job, {&program, {3, 4}, 2, in.data(), out.data(), &number});
   CHECK(job.domain == dims{3, 4});
   CHECK(job.reduced_axes == 2);
-  CHECK(job.row_root);
+  CHECK(job.reduction_rooted);
   CHECK(job.numbers == &number);
   REQUIRE(job.leaves.size() == 3);
   CHECK(job.leaves[0].data == here);

@@ -16,7 +16,7 @@ alignas(64) float x[8192], y[4096];
 cuda::task down(const sheet& s, const dims& strides) {
   cuda::task job = cuda::task_for(view_of(s.p), {64, 100});
   job.reduced_axes = 0b10;
-  job.row_root = true;
+  job.reduction_rooted = true;
   job.leaves[0] = {x, strides, dtype::float32};
   job.results[0].data = y;
   job.results[0].strides = {1, 0};

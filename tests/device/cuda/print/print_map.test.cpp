@@ -58,7 +58,7 @@ dims any_strides(const dims& domain, bool result) {
       if (kind == 5 || draw(2)) strides[d] = 0;
   return strides;
 }
-std::size_t room(const dims& domain, const dims& strides) {
+std::size_t reserved(const dims& domain, const dims& strides) {
   std::int64_t last = 0;
   for (int d = 0; d < domain.rank(); ++d) last += strides[d] * (domain[d] - 1);
   return static_cast<std::size_t>(last + 1);
@@ -93,7 +93,7 @@ void make(layout_case& c, std::int64_t turn) {
   c.written.numbers = c.numbers;
   for (auto& x : c.written.leaves) {
     x.strides = any_strides(c.domain, false);
-    memory& m = c.leaves.emplace_back(x.type, room(c.domain, x.strides), static_cast<std::size_t>(draw(3)));
+    memory& m = c.leaves.emplace_back(x.type, reserved(c.domain, x.strides), static_cast<std::size_t>(draw(3)));
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>(draw(9) - 4));
     x.data = m.data();
   }
@@ -102,7 +102,7 @@ void make(layout_case& c, std::int64_t turn) {
     y.strides = any_strides(c.domain, true);
     y.type = type;
     y.add = r == 1;
-    memory& m = c.results.emplace_back(type, room(c.domain, y.strides), static_cast<std::size_t>(draw(2)));
+    memory& m = c.results.emplace_back(type, reserved(c.domain, y.strides), static_cast<std::size_t>(draw(2)));
     if (turn % 5 == 4 && r == 1) continue;  // nobody asks for it
     y.data = m.data();
     for (std::size_t i = 0; i < m.size(); ++i) m.set(i, 2);

@@ -141,8 +141,8 @@ void add_in_float(const index_job& job) {
     sums.table_strides[axis] = sums.axis_stride;
     sums.axis_stride *= job.domain[axis];
   }
-  const std::unique_ptr<float[]> room(new float[static_cast<std::size_t>(named * sums.axis_stride)]);
-  sums.table = room.get();
+  const std::unique_ptr<float[]> workspace(new float[static_cast<std::size_t>(named * sums.axis_stride)]);
+  sums.table = workspace.get();
   each_named<T>(job, sums, places.get(), [](const T& from, float& to) { to = static_cast<float>(from); });
   share_outermost(index_walker<T, I, float>(sums, places.get()), sums);
   each_named<T>(job, sums, places.get(), [](T& to, const float& from) { to = static_cast<T>(from); });

@@ -40,22 +40,22 @@ struct convolution_pieces {
 };
 
 /// How many elements the patches of a piece take. Throws shape_error if they cannot be counted.
-inline std::int64_t patch_room(const convolution_sizes& s, const convolution_pieces& pieces) {
+inline std::int64_t patch_workspace(const convolution_sizes& s, const convolution_pieces& pieces) {
   return s.pointwise() ? 0 : kiln::count(dims{s.patch(), pieces.columns});
 }
 
 /// The patches of some rows of one group of one image as a matrix: a copy, or the image itself where that is one.
 template <class T>
-matrix_ref<const T> patches(const convolution_sizes& s, const T* image, index_range rows, T* room) {
+matrix_ref<const T> patches(const convolution_sizes& s, const T* image, index_range rows, T* workspace) {
   const std::int64_t width = s.places.width;
   if (s.pointwise()) return {image + rows.begin * width, s.places.area(), 1};
   const std::int64_t area = s.window.kernel.area(), columns = rows.size() * width;
   // On one thread already, when pieces go round among the threads.
   parallel_for(s.group_inputs(), 1 + 65536 / std::max<std::int64_t>(area * columns, 1),
                [&](std::int64_t begin, std::int64_t end) {
-                 im2col(s, image + begin * s.image.area(), end - begin, rows, room + begin * area * columns);
+                 im2col(s, image + begin * s.image.area(), end - begin, rows, workspace + begin * area * columns);
                });
-  return {room, columns, 1};
+  return {workspace, columns, 1};
 }
 
 // Work of about 10 us at least goes to another thread.
@@ -71,12 +71,12 @@ void convolve(const convolution_sizes& s, const T* x, const T* w, const T* bias,
   const detail::convolution_pieces pieces(s, sizeof(T));
   const std::int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), patch = s.patch();
   const std::int64_t places = s.places.area(), tasks = s.batch * s.groups * pieces.count;
-  const std::int64_t room_size = detail::patch_room(s, pieces);
-  auto run = [&](std::int64_t task, T* room) {
+  const std::int64_t workspace_size = detail::patch_workspace(s, pieces);
+  auto run = [&](std::int64_t task, T* workspace) {
     const index_range rows = pieces.range(s, task % pieces.count);
     const std::int64_t group = task / pieces.count % s.groups, image = task / pieces.count / s.groups;
     const matrix_ref<const T> columns =
-        detail::patches(s, x + (image * s.channels + group * inputs) * s.image.area(), rows, room);
+        detail::patches(s, x + (image * s.channels + group * inputs) * s.image.area(), rows, workspace);
     const std::int64_t n = rows.size() * s.places.width, first = group * outputs;
     T* const to = y + (image * s.out_channels + first) * places + rows.begin * s.places.width;
     if (bias)
@@ -87,8 +87,8 @@ void convolve(const convolution_sizes& s, const T* x, const T* w, const T* bias,
   const std::int64_t grain =
       tasks < num_threads() ? tasks : detail::convolution_grain(outputs * patch * pieces.columns);
   parallel_for(tasks, std::max<std::int64_t>(grain, 1), [&](std::int64_t begin, std::int64_t end) {
-    const detail::gemm_scratch<T> room(room_size);
-    for (std::int64_t i = begin; i < end; ++i) run(i, room.data());
+    const detail::gemm_scratch<T> workspace(workspace_size);
+    for (std::int64_t i = begin; i < end; ++i) run(i, workspace.data());
   });
 }
 
@@ -103,8 +103,8 @@ void convolve_backward_input(const convolution_sizes& s, const T* dy, const T* w
   const std::int64_t pairs = s.batch * s.groups;
   const std::int64_t most = pairs == 0 ? 0 : std::min(detail::divide_up(8, pairs), inputs * area / 64);
   const std::int64_t parts = pairs == 0 || inputs == 0 ? 0 : std::clamp<std::int64_t>(most, 1, inputs);
-  const std::int64_t room_size = detail::patch_room(s, pieces);
-  auto run = [&](std::int64_t task, T* room) {
+  const std::int64_t workspace_size = detail::patch_workspace(s, pieces);
+  auto run = [&](std::int64_t task, T* workspace) {
     const std::int64_t part = task % parts, group = task / parts % s.groups, image = task / parts / s.groups;
     const std::int64_t first = inputs * part / parts, channels = inputs * (part + 1) / parts - first;
     T* const to = dx + (image * s.channels + group * inputs + first) * pixels;
@@ -115,14 +115,14 @@ void convolve_backward_input(const convolution_sizes& s, const T* dy, const T* w
     for (std::int64_t i = 0; i < pieces.count; ++i) {
       const index_range rows = pieces.range(s, i);
       const std::int64_t n = rows.size() * s.places.width;
-      gemm<T>(channels * area, n, outputs, weight, {from + rows.begin * s.places.width, places, 1}, room, n);
-      col2im(s, room, channels, rows, to);
+      gemm<T>(channels * area, n, outputs, weight, {from + rows.begin * s.places.width, places, 1}, workspace, n);
+      col2im(s, workspace, channels, rows, to);
     }
   };
   const std::int64_t work = outputs * patch * places / std::max<std::int64_t>(parts, 1);
   parallel_for(pairs * parts, detail::convolution_grain(work), [&](std::int64_t begin, std::int64_t end) {
-    const detail::gemm_scratch<T> room(room_size);
-    for (std::int64_t i = begin; i < end; ++i) run(i, room.data());
+    const detail::gemm_scratch<T> workspace(workspace_size);
+    for (std::int64_t i = begin; i < end; ++i) run(i, workspace.data());
   });
 }
 
@@ -141,10 +141,10 @@ void convolve_backward_weight(const convolution_sizes& s, const T* x, const T* d
   const std::int64_t wanted = tasks / detail::convolution_grain(weights * pieces.columns);
   const std::int64_t slices =
       std::max<std::int64_t>(1, std::min({most_slices, wanted, tasks / 4, 1 + most_copies_bytes / bytes}));
-  const std::int64_t room_size = detail::patch_room(s, pieces);
+  const std::int64_t workspace_size = detail::patch_workspace(s, pieces);
   const detail::gemm_scratch<T> copies((slices - 1) * weights);
   parallel_for(slices, 1, [&](std::int64_t slice_begin, std::int64_t slice_end) {
-    const detail::gemm_scratch<T> room(room_size);
+    const detail::gemm_scratch<T> workspace(workspace_size);
     for (std::int64_t slice = slice_begin; slice < slice_end; ++slice) {
       T* const sums = slice == 0 ? dw : copies.data() + (slice - 1) * weights;
       const std::int64_t first = tasks * slice / slices, last = tasks * (slice + 1) / slices;
@@ -154,7 +154,7 @@ void convolve_backward_weight(const convolution_sizes& s, const T* x, const T* d
           const index_range rows = pieces.range(s, task % pieces.count);
           const std::int64_t image = task / pieces.count, n = rows.size() * s.places.width;
           const matrix_ref<const T> columns =
-              detail::patches(s, x + (image * s.channels + group * inputs) * s.image.area(), rows, room.data());
+              detail::patches(s, x + (image * s.channels + group * inputs) * s.image.area(), rows, workspace.data());
           const T* const from = dy + (image * s.out_channels + group * outputs) * places + rows.begin * s.places.width;
           gemm<T>(outputs, patch, n, {from, places, 1}, {columns.data, 1, columns.row_stride},
                   sums + group * outputs * patch, patch, task > first || (add && slice == 0));

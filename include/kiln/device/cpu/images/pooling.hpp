@@ -30,7 +30,7 @@ inline constexpr int pooling_lanes = vector_bytes / static_cast<int>(sizeof(comp
 
 /// Room for a row of `width` elements and the rest of its last vector.
 template <class T>
-std::int64_t row_room(std::int64_t width) {
+std::int64_t row_workspace(std::int64_t width) {
   return round_up(std::max<std::int64_t>(width, 1), pooling_lanes<T>);
 }
 
@@ -147,14 +147,14 @@ void for_each_gradient_plane(const pooling_sizes& s, T* dx, bool add, F&& f) {
   constexpr bool same = std::is_same_v<T, C>;
   const std::int64_t pixels = s.image.area();
   parallel_for(s.planes, pooling_grain(pixels), [&](std::int64_t begin, std::int64_t end) {
-    const gemm_scratch<C> room(same ? 0 : pixels);
+    const gemm_scratch<C> workspace(same ? 0 : pixels);
     for (std::int64_t p = begin; p < end; ++p) {
       T* const to = dx + p * pixels;
       C* sums;
       if constexpr (same)
         sums = to;
       else
-        sums = room.data();
+        sums = workspace.data();
       if (!same || !add) std::fill_n(sums, pixels, C(0));
       f(p, sums);
       if constexpr (!same)
@@ -172,11 +172,12 @@ void max_pool(const pooling_sizes& s, const T* x, T* y) {
   using C = compute_t<T>;
   constexpr C least = -std::numeric_limits<C>::infinity();
   constexpr int N = detail::pooling_lanes<T>;
-  const std::int64_t width = s.image.width, step = s.window.stride.width, room_size = detail::row_room<T>(width);
+  const std::int64_t width = s.image.width, step = s.window.stride.width,
+                     workspace_size = detail::row_workspace<T>(width);
   parallel_for(s.planes * s.places.height, detail::pooling_grain(width * s.window.kernel.height),
                [&](std::int64_t begin, std::int64_t end) {
-                 const detail::gemm_scratch<C> room(room_size);
-                 C* const row = room.data();
+                 const detail::gemm_scratch<C> workspace(workspace_size);
+                 C* const row = workspace.data();
                  for (std::int64_t number = begin; number < end; ++number) {
                    detail::pooling_line line(s, number % s.places.height);
                    if (step > 2)
@@ -194,7 +195,7 @@ void max_pool(const pooling_sizes& s, const T* x, T* y) {
                    }
                    if (line.whole.size() == s.places.width) continue;
                    // The others one by one, on rows folded into one.
-                   std::fill_n(row, room_size, least);
+                   std::fill_n(row, workspace_size, least);
                    for (std::int64_t i = line.rows.begin; i < line.rows.end; ++i)
                      detail::fold_row(row, image + (line.top + i * s.window.dilation.height) * width, width,
                                       [](auto a, auto b) { return where(a >= b, a, maximum(b, a)); });
@@ -261,16 +262,16 @@ void max_pool_backward(const pooling_sizes& s, const T* x, const T*, const T* dy
 template <class T>
 void average_pool(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y) {
   using C = compute_t<T>;
-  const std::int64_t width = s.image.width, room_size = detail::row_room<T>(width);
+  const std::int64_t width = s.image.width, workspace_size = detail::row_workspace<T>(width);
   parallel_for(s.planes * s.places.height, detail::pooling_grain(width * s.window.kernel.height),
                [&](std::int64_t begin, std::int64_t end) {
-                 const detail::gemm_scratch<C> room(room_size);
-                 C* const row = room.data();
+                 const detail::gemm_scratch<C> workspace(workspace_size);
+                 C* const row = workspace.data();
                  for (std::int64_t line = begin; line < end; ++line) {
                    const std::int64_t top = line % s.places.height * s.window.stride.height - s.window.padding.height;
                    const T* const image = x + line / s.places.height * s.image.area();
                    const index_range rows = detail::kernel_inside(top, s.window.kernel.height, 1, s.image.height);
-                   std::fill_n(row, room_size, C(0));
+                   std::fill_n(row, workspace_size, C(0));
                    for (std::int64_t i = rows.begin; i < rows.end; ++i)
                      detail::fold_row(row, image + (top + i) * width, width, [](auto a, auto b) { return a + b; });
                    T* const to = y + line * s.places.width;
@@ -291,8 +292,8 @@ void average_pool_backward(const pooling_sizes& s, const average_divisor& diviso
   using C = compute_t<T>;
   const std::int64_t width = s.image.width;
   detail::for_each_gradient_plane(s, dx, add, [&](std::int64_t plane, C* sums) {
-    const detail::gemm_scratch<C> room(width);
-    C* const row = room.data();
+    const detail::gemm_scratch<C> workspace(width);
+    C* const row = workspace.data();
     for (std::int64_t r = 0; r < s.places.height; ++r) {
       const std::int64_t top = r * s.window.stride.height - s.window.padding.height;
       const T* const from = dy + (plane * s.places.height + r) * s.places.width;

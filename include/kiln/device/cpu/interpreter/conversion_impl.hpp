@@ -29,8 +29,8 @@ void add_strip(const operand* places, const step& s, std::int64_t n) {
 }
 
 template <class T>
-void spread(void* room, std::uint64_t bits) {
-  store(static_cast<T*>(room), lanes<T, lanes_of(dtype_of<T>)>(from_bits<T>(bits)));
+void spread(void* workspace, std::uint64_t bits) {
+  store(static_cast<T*>(workspace), lanes<T, lanes_of(dtype_of<T>)>(from_bits<T>(bits)));
 }
 
 }  // namespace detail

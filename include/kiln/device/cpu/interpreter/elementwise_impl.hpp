@@ -37,7 +37,7 @@ struct op_strip {
     const operand& a = places[s.a];
     const T* const x = elements<T>(a);
     using R = typename decltype(Op::value(load<N>(x)))::value_type;
-    each_step<N, !Op::dear>(
+    each_step<N, !Op::expensive>(
         s.result<R>(places),
         n, [=](std::int64_t i) __attribute__((always_inline)) { return Op::value(load<N>(x + i)); }, a.mask);
   }
@@ -45,7 +45,7 @@ struct op_strip {
     const operand &a = places[s.a], &b = places[s.b];
     const T *const x = elements<T>(a), *const y = elements<T>(b);
     using R = typename decltype(Op::value(load<N>(x), load<N>(y)))::value_type;
-    each_step<N, !Op::dear>(
+    each_step<N, !Op::expensive>(
         s.result<R>(places), n,
         [=](std::int64_t i, std::int64_t j)
             __attribute__((always_inline)) { return Op::value(load<N>(x + i), load<N>(y + j)); },
@@ -56,7 +56,7 @@ struct op_strip {
     const operand &a = places[s.a], &b = places[s.b], &c = places[s.c];
     const A* const x = elements<A>(a);
     const T *const y = elements<T>(b), *const z = elements<T>(c);
-    each_step<N, !Op::dear>(
+    each_step<N, !Op::expensive>(
         s.result<T>(places), n,
         [=](std::int64_t i, std::int64_t j, std::int64_t k)
             __attribute__((always_inline)) { return Op::value(load<N>(x + i), load<N>(y + j), load<N>(z + k)); },
@@ -152,7 +152,7 @@ template <class... Ops>
 struct narrow_table<op_list<Ops...>> {
   template <class Op>
   static constexpr strip_function function() {
-    if constexpr (Op::dear)
+    if constexpr (Op::expensive)
       return op_strip<Op, float, lanes_of(dtype::float64)>::function();
     else
       return op_strip<Op, float>::function();

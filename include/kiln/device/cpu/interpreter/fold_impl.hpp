@@ -24,13 +24,13 @@ struct fold_strip {
   static_assert(sizeof(V) <= static_cast<std::size_t>(vector_bytes));
 
   static V nothing() { return V(Op::template identity<T>()); }
-  static V get(const std::array<unsigned char, static_cast<std::size_t>(vector_bytes)>& room) {
+  static V get(const std::array<unsigned char, static_cast<std::size_t>(vector_bytes)>& workspace) {
     V v;
-    std::memcpy(static_cast<void*>(&v), room.data(), sizeof(V));
+    std::memcpy(static_cast<void*>(&v), workspace.data(), sizeof(V));
     return v;
   }
-  static void put(std::array<unsigned char, static_cast<std::size_t>(vector_bytes)>& room, V v) {
-    std::memcpy(room.data(), static_cast<const void*>(&v), sizeof(V));
+  static void put(std::array<unsigned char, static_cast<std::size_t>(vector_bytes)>& workspace, V v) {
+    std::memcpy(workspace.data(), static_cast<const void*>(&v), sizeof(V));
   }
   // Named, not an array, so that compilers keep them in registers.
   struct running {
@@ -61,8 +61,7 @@ struct fold_strip {
   /// Calls `f` with the number of accumulators as a constant.
   template <class F>
   [[gnu::always_inline]] static void with_side(int side_by_side, F f) {
-    if (any_order<T> || side_by_side == 4)
-      return f(std::integral_constant<int, 4>{});
+    if (any_order<T> || side_by_side == 4) return f(std::integral_constant<int, 4>{});
     if constexpr (!any_order<T>) {
       if (side_by_side == 2) return f(std::integral_constant<int, 2>{});
       f(std::integral_constant<int, 1>{});

@@ -18,9 +18,9 @@ struct program_plan;
 class interpreted {
  public:
   /// The program of a tape whose composite ops are written out (`expand`). `stores` is the type of each result,
-  /// `row_root` says that the result is one value per row. Throws value_error for a tape that has more tensors than one
-  /// kernel takes, or ops that are not among kiln's.
-  interpreted(const tape_view& tape, const dtype* stores, bool row_root);
+  /// `reduction_rooted` says that the result is one value per row. Throws value_error for a tape that has more tensors
+  /// than one kernel takes, or ops that are not among kiln's.
+  interpreted(const tape_view& tape, const dtype* stores, bool reduction_rooted);
   ~interpreted();
   interpreted(const interpreted&) = delete;
   interpreted& operator=(const interpreted&) = delete;
@@ -33,6 +33,6 @@ class interpreted {
 };
 
 /// The same as an object that whoever needs it shares.
-std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool row_root);
+std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool reduction_rooted);
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

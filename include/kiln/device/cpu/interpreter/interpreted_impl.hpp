@@ -11,14 +11,15 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
-KILN_INLINE interpreted::interpreted(const tape_view& tape, const dtype* stores, bool row_root)
+KILN_INLINE interpreted::interpreted(const tape_view& tape, const dtype* stores, bool reduction_rooted)
     : plan_(std::make_unique<interpreter::program_plan>()), program_(&plan_->program) {
-  interpreter::make_plan(*plan_, tape, stores, row_root);
+  interpreter::make_plan(*plan_, tape, stores, reduction_rooted);
 }
 KILN_INLINE interpreted::~interpreted() = default;
 
-KILN_INLINE std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores, bool row_root) {
-  const auto kept = std::make_shared<const interpreted>(tape, stores, row_root);
+KILN_INLINE std::shared_ptr<const compiled> interpret(const tape_view& tape, const dtype* stores,
+                                                      bool reduction_rooted) {
+  const auto kept = std::make_shared<const interpreted>(tape, stores, reduction_rooted);
   return {kept, &kept->program()};
 }
 

@@ -25,8 +25,8 @@ class kernel_planner {
         pass_(pass),
         roles_(at(t_.size)),
         place_of_(at(t_.size), std::int16_t{-1}) {
-    find_roles(t_, facts, values, kind, pass, program.program.row_root, roles_.data());
-    join_products(t_, facts, op_rules_table, values, kind, pass, program.program.row_root, roles_.data());
+    find_roles(t_, facts, values, kind, pass, program.program.reduction_rooted, roles_.data());
+    join_products(t_, facts, op_rules_table, values, kind, pass, program.program.reduction_rooted, roles_.data());
     for (const role r : roles_) work_ += r == role::each || r == role::read_back;
     join_steps();
   }
@@ -60,7 +60,7 @@ class kernel_planner {
     k_.places.push_back({fixed, 0, mask});
     return static_cast<int>(k_.places.size()) - 1;
   }
-  std::int64_t fixed_room(std::size_t bytes) {
+  std::int64_t fixed_workspace(std::size_t bytes) {
     const std::size_t from = fixed_;
     fixed_ += (bytes + 63) / 64 * 64;
     return static_cast<std::int64_t>(from);
@@ -69,7 +69,7 @@ class kernel_planner {
   int add_value(bool once, dtype type) {
     const int p = add_place(once ? 0 : -1);
     if (once)
-      k_.places.back().offset = fixed_room(static_cast<std::size_t>(vector_bytes));
+      k_.places.back().offset = fixed_workspace(static_cast<std::size_t>(vector_bytes));
     else
       buffers_.push_back({static_cast<std::int16_t>(p), size_of(type), static_cast<int>(k_.each.size()), -1});
     return p;
@@ -120,7 +120,7 @@ class kernel_planner {
     if (now.code == opcode::leaf) {
       const int p = add_place(-1);
       if (once(i)) k_.places.back().mask = 0;
-      k_.places.back().offset = fixed_room(static_cast<std::size_t>(vector_bytes));
+      k_.places.back().offset = fixed_workspace(static_cast<std::size_t>(vector_bytes));
       k_.leaves.push_back({static_cast<std::int16_t>(p), now.slot, once(i), size_of(now.type), 0});
       return is(now.type == type_of(now) ? p : convert_step(once(i), now.type, type_of(now), p));
     }
@@ -244,7 +244,7 @@ class kernel_planner {
   int end() const { return static_cast<int>(k_.each.size()); }
 
   void results() {
-    if (delivers_results(facts_, kind_, pass_, program_.program.row_root)) {
+    if (delivers_results(facts_, kind_, pass_, program_.program.reduction_rooted)) {
       for (int r = 0; r < t_.result_count; ++r)
         if (t_.results[r] >= 0) result(r, t_.results[r], program_.stores[at(r)], true);
     } else if (kind_ == kernel_kind::operands) {
@@ -270,7 +270,7 @@ class kernel_planner {
     }
     for (buffer& b : buffers_) {
       if (b.place != p) continue;
-      r.past_cache = type == stored;
+      r.non_temporal = type == stored;
       const bool taken = std::any_of(k_.results.begin(), k_.results.end(),
                                      [&](const result_use& o) { return o.direct && o.value == p; });
       if (type == stored && !taken) {
@@ -310,11 +310,11 @@ class kernel_planner {
       k_.block /= 2;
     k_.block = std::max(k_.block, k_.granule);
     for (leaf_use& l : k_.leaves)
-      if (!l.once) l.tail = fixed_room(l.size * static_cast<std::size_t>(k_.granule));
-    for (row_use& r : k_.rows) r.tail = fixed_room(r.size * static_cast<std::size_t>(k_.granule));
-    for (result_use& r : k_.results) r.tail = fixed_room(r.size * static_cast<std::size_t>(k_.granule));
+      if (!l.once) l.tail = fixed_workspace(l.size * static_cast<std::size_t>(k_.granule));
+    for (row_use& r : k_.rows) r.tail = fixed_workspace(r.size * static_cast<std::size_t>(k_.granule));
+    for (result_use& r : k_.results) r.tail = fixed_workspace(r.size * static_cast<std::size_t>(k_.granule));
     const std::size_t block = static_cast<std::size_t>(k_.block);
-    if (converts_) k_.conversions = fixed_room(8 * block);
+    if (converts_) k_.conversions = fixed_workspace(8 * block);
     for (const buffer& b : buffers_)
       k_.places[at(b.place)].offset =
           static_cast<std::int64_t>(fixed_ + static_cast<std::size_t>(b.number) * block * widest);

@@ -39,13 +39,13 @@ struct row_use {
   std::int64_t tail = 0;
 };
 struct result_use {
-  std::int16_t index = 0, value = 0;        ///< which result, and the place of its values
-  strip_function store = nullptr;           ///< from the value's type to the stored one
-  strip_function to_stored = nullptr;       ///< to compute_type of the stored one, if the value's is another
-  strip_function add = nullptr;             ///< null: never added to what is there
-  std::size_t size = 0;                     ///< of a stored element
-  bool direct = false, past_cache = false;  ///< the step that makes it can write it where it belongs
-  bool made_last = false;                   ///< nothing is read after the step that makes it
+  std::int16_t index = 0, value = 0;          ///< which result, and the place of its values
+  strip_function store = nullptr;             ///< from the value's type to the stored one
+  strip_function to_stored = nullptr;         ///< to compute_type of the stored one, if the value's is another
+  strip_function add = nullptr;               ///< null: never added to what is there
+  std::size_t size = 0;                       ///< of a stored element
+  bool direct = false, non_temporal = false;  ///< the step that makes it can write it where it belongs
+  bool made_last = false;                     ///< nothing is read after the step that makes it
   std::int64_t tail = 0;
 };
 struct fold_use {
@@ -86,7 +86,7 @@ struct program_plan {
 
 /// Plans the run of a tape, whose composite ops are written out. Throws value_error for a tape that has more tensors
 /// than a kernel takes, or an op that no strip function computes.
-void make_plan(program_plan& plan, const tape_view& tape, const dtype* stores, bool row_root);
+void make_plan(program_plan& plan, const tape_view& tape, const dtype* stores, bool reduction_rooted);
 
 /// Runs one kernel over a strip.
 void run_kernel(const kernel_plan& plan, const strip& s);

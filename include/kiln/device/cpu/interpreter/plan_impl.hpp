@@ -30,7 +30,7 @@ inline void run_operands_kernel(const strip& s) {
 
 }  // namespace detail
 
-KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtype* stores, bool row_root) {
+KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtype* stores, bool reduction_rooted) {
   plan.code.assign(tape.code, tape.code + tape.size);
   plan.results.assign(tape.results, tape.results + tape.result_count);
   plan.stores.assign(stores, stores + tape.result_count);
@@ -38,15 +38,15 @@ KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtyp
   c.tape = {plan.code.data(), tape.size, plan.results.data(), tape.result_count};
   const tape_view& t = c.tape;
   c.results = t.result_count;
-  c.row_root = row_root;
+  c.reduction_rooted = reduction_rooted;
   c.cost = work_of(t);
   c.plan = &plan;
 
   std::vector<value_facts> values(static_cast<std::size_t>(t.size));
   const tape_facts facts = find_facts(t, op_rules_table, values.data());
-  find_kept(t, facts, op_rules_table, row_root, values.data());
+  find_kept(t, facts, op_rules_table, reduction_rooted, values.data());
   c.reductions = facts.reductions;
-  c.passes = facts.passes(row_root);
+  c.passes = facts.passes(reduction_rooted);
 
   std::size_t constants = 0;
   for (int i = 0; i < t.size; ++i) {
@@ -93,7 +93,7 @@ KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtyp
   for (int p = 0; p < c.passes; ++p) plan.passes.push_back(kernel(kernel_kind::pass, p));
   plan.pass_kernels.assign(plan.passes.size(), pass_kernel{&detail::run_pass_kernel});
   c.pass = plan.pass_kernels.data();
-  if (!row_root) return;
+  if (!reduction_rooted) return;
   plan.rows = kernel(kernel_kind::rows, 0);
   c.rows = &detail::run_rows_kernel;
   if (facts.last_phase != 1) return;

@@ -16,17 +16,17 @@ namespace interpreter {
 
 namespace detail {
 
-/// Repeats the element at `room` until it fills places [from, to).
-inline void repeat_first(void* room, std::size_t size, std::int64_t from, std::int64_t to) {
+/// Repeats the element at `workspace` until it fills places [from, to).
+inline void repeat_first(void* workspace, std::size_t size, std::int64_t from, std::int64_t to) {
   auto fill = [&]<class Bits>(Bits* p) { std::fill(p + from, p + to, *p); };
   if (size == 1)
-    fill(static_cast<std::uint8_t*>(room));
+    fill(static_cast<std::uint8_t*>(workspace));
   else if (size == 2)
-    fill(static_cast<std::uint16_t*>(room));
+    fill(static_cast<std::uint16_t*>(workspace));
   else if (size == 4)
-    fill(static_cast<std::uint32_t*>(room));
+    fill(static_cast<std::uint32_t*>(workspace));
   else
-    fill(static_cast<std::uint64_t*>(room));
+    fill(static_cast<std::uint64_t*>(workspace));
 }
 
 /// A place whose pointer goes on from block to block.
@@ -40,13 +40,13 @@ struct moving {
 
 class kernel_run {
  public:
-  kernel_run(const kernel_plan& plan, const strip& s, char* room, operand* places, moving* moves)
-      : k_(plan), s_(s), room_(room), at_(places), moves_(moves) {}
+  kernel_run(const kernel_plan& plan, const strip& s, char* workspace, operand* places, moving* moves)
+      : k_(plan), s_(s), workspace_(workspace), at_(places), moves_(moves) {}
 
   void run() {
     for (std::size_t p = 0; p < k_.places.size(); ++p) {
       const place& x = k_.places[p];
-      at_[p] = {x.fixed ? x.fixed : room_ + x.offset, x.mask};
+      at_[p] = {x.fixed ? x.fixed : workspace_ + x.offset, x.mask};
     }
     read_operands();
     place_results();
@@ -114,9 +114,9 @@ class kernel_run {
     for (const leaf_use& x : k_.leaves) {
       operand& at = at_[x.place];
       if (x.once || s_.step[x.slot] == 0) {
-        void* const room = const_cast<void*>(at.data);
-        std::memcpy(room, s_.in[x.slot], x.size);
-        repeat_first(room, x.size, 1, vector_bytes / static_cast<std::int64_t>(x.size));
+        void* const workspace = const_cast<void*>(at.data);
+        std::memcpy(workspace, s_.in[x.slot], x.size);
+        repeat_first(workspace, x.size, 1, vector_bytes / static_cast<std::int64_t>(x.size));
         at.mask = 0;
       } else {
         at.data = s_.in[x.slot];
@@ -135,7 +135,7 @@ class kernel_run {
   void place_results() {
     for (const result_use& r : k_.results) {
       void* const out = s_.out[r.index];
-      if (!r.direct || !out || s_.past_cache || adds(r)) continue;
+      if (!r.direct || !out || s_.non_temporal || adds(r)) continue;
       const bool read_later =
           !r.made_last && std::any_of(moves_, moves_ + moving_, [&](const moving& m) { return m.at->data == out; });
       if (read_later) continue;
@@ -153,13 +153,13 @@ class kernel_run {
     char* const to = own_place(r, done);
     const operand& values = at_[r.value];
     if (values.data == to) return;
-    if (s_.past_cache && r.past_cache)
+    if (s_.non_temporal && r.non_temporal)
       stream(to, values.data, static_cast<std::size_t>(n) * r.size);
     else
       put(r, to, n);
   }
   void put(const result_use& r, void* to, std::int64_t n) {
-    const std::array<operand, 3> places{at_[r.value], operand{to, -1}, operand{room_ + k_.conversions, -1}};
+    const std::array<operand, 3> places{at_[r.value], operand{to, -1}, operand{workspace_ + k_.conversions, -1}};
     auto move = [&](strip_function f, std::int16_t from, std::int16_t into) {
       f(places.data(), step{.run = f, .out = into, .a = from}, n);
     };
@@ -173,7 +173,7 @@ class kernel_run {
   void stage(std::int64_t left) {
     for (int m = 0; m < moving_; ++m) {
       moving& x = moves_[m];
-      char* const tail = room_ + x.tail;
+      char* const tail = workspace_ + x.tail;
       if (x.what == moving::use::kept) x.own = const_cast<void*>(x.at->data);
       if (x.what == moving::use::read) {
         std::memcpy(tail, x.at->data, static_cast<std::size_t>(left * x.size));
@@ -190,18 +190,18 @@ class kernel_run {
   // One result after the other: two, gradients of one tensor, may lie in the same place.
   void deliver_tail(const result_use& r, std::int64_t done, std::int64_t left, std::int64_t padded) {
     if (!s_.out[r.index]) return;
-    char *const to = own_place(r, done), *const room = room_ + r.tail;
+    char *const to = own_place(r, done), *const workspace = workspace_ + r.tail;
     const std::size_t bytes = static_cast<std::size_t>(left) * r.size;
-    if (at_[r.value].data != room) {
-      if (adds(r)) std::memcpy(room, to, bytes);
-      put(r, room, padded);
+    if (at_[r.value].data != workspace) {
+      if (adds(r)) std::memcpy(workspace, to, bytes);
+      put(r, workspace, padded);
     }
-    std::memcpy(to, room, bytes);
+    std::memcpy(to, workspace, bytes);
   }
 
   const kernel_plan& k_;
   const strip& s_;
-  char* room_;
+  char* workspace_;
   operand* at_;
   moving* moves_;
   int moving_ = 0;
@@ -213,10 +213,10 @@ KILN_INLINE void run_kernel(const kernel_plan& plan, const strip& s) {
   if (s.count == 0) return;
   constexpr std::size_t most_places = 128, most_bytes = 40960;
   if (plan.places.size() <= most_places && plan.bytes <= most_bytes) {
-    alignas(64) std::array<char, most_bytes> room;
+    alignas(64) std::array<char, most_bytes> workspace;
     std::array<operand, most_places> places;
     std::array<detail::moving, most_places> moves;
-    return detail::kernel_run(plan, s, room.data(), places.data(), moves.data()).run();
+    return detail::kernel_run(plan, s, workspace.data(), places.data(), moves.data()).run();
   }
   const std::size_t tables = plan.places.size() * (sizeof(operand) + sizeof(detail::moving)) + 64;
   const cpu::detail::scratch memory(plan.bytes + tables);

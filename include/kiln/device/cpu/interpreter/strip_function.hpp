@@ -63,7 +63,7 @@ strip_function conversion(dtype from, dtype to);
 /// Adds values of compute_type(stored) to what is there; not for bool.
 strip_function addition(dtype stored);
 /// What fills `vector_bytes` bytes with one number as kernels are given it.
-using spread_function = void (*)(void* room, std::uint64_t bits);
+using spread_function = void (*)(void* workspace, std::uint64_t bits);
 spread_function spreading(dtype type);
 
 /// A reduction under way: accumulators side by side, what they held before they last began anew, and how many elements

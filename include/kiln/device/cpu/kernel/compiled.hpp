@@ -73,7 +73,7 @@ struct compiled : common::program_view {
   void (*map)(const strip&) = nullptr;
   const pass_kernel* pass = nullptr;  ///< `passes` of them
   void (*rows)(const strip&) = nullptr;
-  void (*operands)(const strip&) = nullptr;  ///< row_root with one pass only
+  void (*operands)(const strip&) = nullptr;  ///< reduction_rooted with one pass only
   const void* plan = nullptr;                ///< what the interpreter's kernels follow
 };
 

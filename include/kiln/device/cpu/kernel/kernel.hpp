@@ -61,7 +61,7 @@ template <class Op, class V, class... More>
 
 template <class Program, kernel_kind Kind, int Pass>
 class kernel {
-  using plan = layout<Program>;
+  using plan = kernel_layout<Program>;
   using facts = kernel_facts<Program, Kind, Pass>;
   static constexpr const auto& t = Program::tape;
   static constexpr int N = plan::width;
@@ -100,7 +100,7 @@ class kernel {
     std::int64_t mask;
   };
   using spread_values = std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(plan::slots) + 1>;
-  enum class delivery : std::uint8_t { write, add, past_cache };
+  enum class delivery : std::uint8_t { write, add, non_temporal };
   struct state {  // left uninitialised: only what the kernel uses is written
     once_values once;
     std::array<source, static_cast<std::size_t>(plan::slots) + 1> from;
@@ -186,9 +186,9 @@ class kernel {
     auto& from = now.from[static_cast<std::size_t>(x.slot)];
     from = {s.in[x.slot], -1};
     if (s.step[x.slot] == 0 && s.count > 0) {
-      auto& room = spread[static_cast<std::size_t>(x.slot)];
-      store(reinterpret_cast<S*>(room.data()), lanes<E, N>(static_cast<E>(*static_cast<const S*>(s.in[x.slot]))));
-      from = {room.data(), 0};
+      auto& workspace = spread[static_cast<std::size_t>(x.slot)];
+      store(reinterpret_cast<S*>(workspace.data()), lanes<E, N>(static_cast<E>(*static_cast<const S*>(s.in[x.slot]))));
+      from = {workspace.data(), 0};
     }
   }
 
@@ -230,7 +230,7 @@ class kernel {
       auto value = convert<compute_t<S>>(operand<t.result(R)>(now, v));
       if (const delivery how = now.how[static_cast<std::size_t>(R)]; how != delivery::write) [[unlikely]] {
         if constexpr (Kind == kernel_kind::map && t.result_count() == 1 && !Tail)
-          if (how == delivery::past_cache) return store_past_cache(p, value);
+          if (how == delivery::non_temporal) return store_non_temporal(p, value);
         if constexpr (!std::is_same_v<S, bool>)
           if (how == delivery::add) value = detail::fetch<N, Tail>(static_cast<const S*>(p), left) + value;
       }
@@ -353,9 +353,9 @@ class kernel {
       (find<Leaf>(s, now, spread), ...);
       if constexpr (facts::delivers)
         for (std::size_t r = 0; r < static_cast<std::size_t>(t.result_count()); ++r)
-          now.out[r] = s.out[r], now.how[r] = s.add[r]       ? delivery::add
-                                              : s.past_cache ? delivery::past_cache
-                                                             : delivery::write;
+          now.out[r] = s.out[r], now.how[r] = s.add[r]         ? delivery::add
+                                              : s.non_temporal ? delivery::non_temporal
+                                                               : delivery::write;
       if constexpr (Kind == kernel_kind::pass)
         for (std::size_t k = 0; k < static_cast<std::size_t>(plan::kept_count); ++k)
           now.kept[k] = static_cast<char*>(s.kept[k]);
@@ -414,9 +414,9 @@ class kernel {
     using S = element_t<t[I].type>;
     auto& from = now.from[static_cast<std::size_t>(t[I].slot)];
     if (from.mask == 0) return;
-    S* room = reinterpret_cast<S*>(spread[static_cast<std::size_t>(t[I].slot)].data());
-    store(room, load_partial<N>(static_cast<const S*>(from.base) + i, static_cast<int>(left)));
-    from = {room, 0};
+    S* workspace = reinterpret_cast<S*>(spread[static_cast<std::size_t>(t[I].slot)].data());
+    store(workspace, load_partial<N>(static_cast<const S*>(from.base) + i, static_cast<int>(left)));
+    from = {workspace, 0};
   }
   template <int R>
   [[gnu::always_inline]] static void put_end(const strip& s, const unsigned char* end, std::int64_t i,

@@ -50,17 +50,17 @@ constexpr auto list_where() {
 
 template <class Program, kernel_kind Kind, int Pass>
 struct kernel_facts {
-  using plan = layout<Program>;
+  using plan = kernel_layout<Program>;
   static constexpr const auto& t = Program::tape;
   static constexpr int N = plan::width;
   static constexpr auto roles = [] {
     std::array<role, static_cast<std::size_t>(plan::size)> out{};
-    find_roles(view(t), plan::facts, plan::facts.values.data(), Kind, Pass, Program::row_root, out.data());
-    join_products(view(t), plan::facts, op_rules_table, plan::facts.values.data(), Kind, Pass, Program::row_root,
-                  out.data());
+    find_roles(view(t), plan::facts, plan::facts.values.data(), Kind, Pass, Program::reduction_rooted, out.data());
+    join_products(view(t), plan::facts, op_rules_table, plan::facts.values.data(), Kind, Pass,
+                  Program::reduction_rooted, out.data());
     return out;
   }();
-  static constexpr bool delivers = delivers_results(plan::facts, Kind, Pass, Program::row_root);
+  static constexpr bool delivers = delivers_results(plan::facts, Kind, Pass, Program::reduction_rooted);
 
   static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
   static constexpr bool per_strip(int i) { return role_of(i) == role::once; }

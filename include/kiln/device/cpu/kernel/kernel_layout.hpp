@@ -24,7 +24,7 @@ constexpr int step_width(const tape_view& t) {
   return std::clamp(vector_bytes / static_cast<int>(widest), 2, 64);
 }
 /// Accumulators side by side for each reduction of a pass that computes `work` values per element: several hide the
-/// latency of adding; dear loops hide it by themselves.
+/// latency of adding; expensive loops hide it by themselves.
 constexpr int accumulators(int work) {
   return work <= 4 ? 4 : work <= 12 ? 2 : 1;
 }
@@ -42,14 +42,14 @@ constexpr int work_of(const tape_view& t) {
   int cost = 1;
   for (int i = 0; i < t.size; ++i) {
     const found_rules op = op_rules_table.find(t[i].code);
-    if (op) cost += op->dear ? 6 : 1;
+    if (op) cost += op->expensive ? 6 : 1;
   }
   return cost;
 }
 
-/// Facts about a Program (a type with `tape`, `row_root`, `stores`) that all its kernels share.
+/// Facts about a Program (a type with `tape`, `reduction_rooted`, `stores`) that all its kernels share.
 template <class Program>
-struct layout {
+struct kernel_layout {
   static constexpr const auto& t = Program::tape;
   static constexpr int size = t.size();
   static constexpr dtype compute_type_of(int i) { return kiln::compute_type(t[i].type); }
@@ -59,7 +59,7 @@ struct layout {
   static constexpr all_facts facts = [] {
     all_facts f;
     static_cast<tape_facts&>(f) = find_facts(view(t), op_rules_table, f.values.data());
-    find_kept(view(t), f, op_rules_table, Program::row_root, f.values.data());
+    find_kept(view(t), f, op_rules_table, Program::reduction_rooted, f.values.data());
     return f;
   }();
   static constexpr const value_facts& value(int i) { return facts.values[static_cast<std::size_t>(i)]; }

@@ -14,15 +14,15 @@ namespace kiln::cpu {
 
 /// A number for a program, the same in every build: of its tape, the types that it stores, and whether its result is
 /// one value per row.
-constexpr std::uint64_t prebuilt_key(const tape_view& t, const dtype* stores, bool row_root) {
+constexpr std::uint64_t prebuilt_key(const tape_view& t, const dtype* stores, bool reduction_rooted) {
   const tape_key k = key(t);
-  std::uint64_t h = k.low ^ (k.high << 31 | k.high >> 33) ^ static_cast<std::uint64_t>(row_root);
+  std::uint64_t h = k.low ^ (k.high << 31 | k.high >> 33) ^ static_cast<std::uint64_t>(reduction_rooted);
   for (int r = 0; r < t.result_count; ++r) h = (h ^ static_cast<std::uint64_t>(stores[r])) * 0x100000001b3u;
   return h;
 }
 template <class Program>
 inline constexpr std::uint64_t prebuilt_key_of = prebuilt_key(view(Program::tape), Program::stores.data(),
-                                                              Program::row_root);
+                                                              Program::reduction_rooted);
 
 /// Its place among the library's, or -1.
 template <class Program>

@@ -116,20 +116,20 @@ constexpr reduction_facts facts_of_fold() {
 
 }  // namespace detail
 
-/// The kernels of a Program: a type with `tape` (constexpr), `stores` (a dtype per result) and `row_root` (whether the
-/// result is one value per row).
+/// The kernels of a Program: a type with `tape` (constexpr), `stores` (a dtype per result) and `reduction_rooted`
+/// (whether the result is one value per row).
 template <class Program>
 class compiler {
-  using plan = layout<Program>;
+  using plan = kernel_layout<Program>;
   static constexpr const auto& t = Program::tape;
   static constexpr int reductions = plan::facts.reductions;
-  static constexpr int passes = plan::facts.passes(Program::row_root);
+  static constexpr int passes = plan::facts.passes(Program::reduction_rooted);
 
   template <int I>
   static constexpr reduction_facts facts_at() {
     using T = compute_t<element_t<t[I].type>>;
     using Op = op_with_code<all_ops, t[I].code>;
-    constexpr bool across_rows = Program::row_root && plan::facts.last_phase == 1;
+    constexpr bool across_rows = Program::reduction_rooted && plan::facts.last_phase == 1;
     reduction_facts f = detail::facts_of_fold<Op, T, across_rows>();
     f.pass = plan::value(I).phase - 1;
     f.has_identity |= t[I].slot == folds_nothing;
@@ -172,7 +172,7 @@ class compiler {
     c.slots = plan::slots;
     c.results = t.result_count();
     c.reductions = reductions;
-    c.row_root = Program::row_root;
+    c.reduction_rooted = Program::reduction_rooted;
     c.stores = Program::stores.data();
     c.passes = passes;
     c.kept = plan::kept_count;
@@ -188,7 +188,7 @@ class compiler {
     } else {
       c.pass = pass.data();
       c.pass_length = pass_length;
-      if constexpr (Program::row_root) {
+      if constexpr (Program::reduction_rooted) {
         c.rows = kernel<Program, kernel_kind::rows, 0>::run;
         if constexpr (plan::facts.last_phase == 1) c.operands = kernel<Program, kernel_kind::operands, 0>::run;
       }

@@ -19,7 +19,7 @@ struct strip {
   const std::int64_t* step = nullptr;      ///< per leaf slot: 1, or 0 for one value that stands for all
   void* const* out = nullptr;              ///< per result
   const bool* add = nullptr;               ///< per result: add to what is there
-  bool past_cache = false;                 ///< kind `map`, one result, aligned to a line: write it past the cache
+  bool non_temporal = false;               ///< kind `map`, one result, aligned to a line: write it past the cache
   const std::uint64_t* scalars = nullptr;  ///< per number slot: a double or int64, as bits
   const std::uint64_t* rows = nullptr;     ///< per reduction that an earlier pass finished: a double or int64, as bits
   std::uint64_t* partial = nullptr;        ///< per reduction of this pass: the result so far

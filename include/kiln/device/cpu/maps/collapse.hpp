@@ -73,7 +73,7 @@ inline void collapse(task& job) {
 /// per element: its first result): the row axes from slow to fast, and of the others its fastest one last.
 inline void order_by_largest(task& job) {
   const int rank = job.domain.rank(), rows = std::popcount(job.reduced_axes), outer = rank - rows;
-  const dims* key = !job.program->row_root && job.out[0].data ? &job.out[0].strides : nullptr;
+  const dims* key = !job.program->reduction_rooted && job.out[0].data ? &job.out[0].strides : nullptr;
   for (std::int64_t k = 0, most = -1; k < job.program->slots && (most >= 0 || !key); ++k) {
     if (!job.in[k].data) continue;
     std::int64_t elements = 1;

@@ -51,7 +51,7 @@ inline bool flatten(task& job) {
   return true;
 }
 
-inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool past_cache) {
+inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool non_temporal) {
   const compiled& program = program_of(job);
   strip_pointers p;
   for (int k = 0; k < program.slots; ++k) {
@@ -64,8 +64,8 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
     p.out[static_cast<std::size_t>(r)] = job.out[r].data ? at(job.out[r].data, begin, job.out[r].size()) : nullptr;
     p.add[static_cast<std::size_t>(r)] = job.out[r].add;
   }
-  run_strip(job, p, end - begin, past_cache);
-  if (past_cache) stream_fence();
+  run_strip(job, p, end - begin, non_temporal);
+  if (non_temporal) stream_fence();
 }
 
 }  // namespace detail
@@ -86,12 +86,12 @@ inline void run_map(task& job) {
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / program.cost / 64 * 64, 64);
   if (!sums.any() && detail::is_flat(job)) {
     if (total <= grain) return detail::run_flat(job, 0, total, false);
-    const bool past_cache = program.results == 1 && detail::exceeds_cache(job, 0);
+    const bool non_temporal = program.results == 1 && detail::exceeds_cache(job, 0);
     const std::int64_t head =
-        past_cache ? std::min(detail::elements_to_line(job.out[0].data, job.out[0].size()), total) : 0;
+        non_temporal ? std::min(detail::elements_to_line(job.out[0].data, job.out[0].size()), total) : 0;
     if (head > 0) detail::run_flat(job, 0, head, false);
     return parallel_for(total - head, grain, [&](std::int64_t begin, std::int64_t end) {
-      detail::run_flat(job, head + begin, head + end, past_cache);
+      detail::run_flat(job, head + begin, head + end, non_temporal);
     });
   }
   const detail::strip_plan plan = detail::plan_strips(job, sums.any());

@@ -19,10 +19,10 @@ inline constexpr std::int64_t longest_direct = 32768;
 /// How strips follow each other over a domain: `outer` positions, each with its inner axis in pieces.
 struct strip_plan {
   std::int64_t outer = 1, inner = 1, length = 1;
-  bool flat = false;        ///< strips of the flat index instead of rows
-  bool direct = false;      ///< all operands and results are read and written where they lie
-  bool past_cache = false;  ///< the result is
-  int tile_axis = -1;       ///< an outer axis along which some operand is contiguous
+  bool flat = false;          ///< strips of the flat index instead of rows
+  bool direct = false;        ///< all operands and results are read and written where they lie
+  bool non_temporal = false;  ///< the result is
+  int tile_axis = -1;         ///< an outer axis along which some operand is contiguous
   std::int64_t tile_rows = 1;
   std::int64_t pieces() const { return (inner + length - 1) / length; }
   /// The same walk as a grid that can be cut into parts.
@@ -57,7 +57,7 @@ inline strip_plan plan_strips(const task& job, bool sums) {
   for (int r = 0; r < job.program->results; ++r)
     if (job.out[r].data) in_place &= job.out[r].strides.back() == 1 && job.out[r].type == job.program->stores[r];
   plan.direct &= in_place;
-  plan.past_cache = in_place && !sums && job.program->results == 1 && exceeds_cache(job, 0);
+  plan.non_temporal = in_place && !sums && job.program->results == 1 && exceeds_cache(job, 0);
   if (plan.direct) plan.length = longest_direct;
   if (plan.tile_axis >= 0) {
     plan.tile_rows = 64;  // four cache lines of each run, and buffers that fit the second-level cache
@@ -84,14 +84,14 @@ class strip_runner {
         pass_(pass),
         slots_(job.program->slots),
         results_(job.program->results),
-        past_cache_(plan.past_cache),
-        room_(plan.direct ? 0
-                          : static_cast<std::size_t>(slots_ * plan.tile_rows + results_) *
-                                static_cast<std::size_t>(plan.length) * 8),
+        non_temporal_(plan.non_temporal),
+        workspace_(plan.direct ? 0
+                               : static_cast<std::size_t>(slots_ * plan.tile_rows + results_) *
+                                     static_cast<std::size_t>(plan.length) * 8),
         where_(job.domain, plan.flat ? job.domain.rank() : job.domain.rank() - 1) {}
 
   ~strip_runner() {
-    if (past_cache_) stream_fence();
+    if (non_temporal_) stream_fence();
   }
   strip_runner(const strip_runner&) = delete;
   strip_runner& operator=(const strip_runner&) = delete;
@@ -120,9 +120,9 @@ class strip_runner {
   }
 
  protected:
-  char* buffer(int k) { return room_.get() + static_cast<std::int64_t>(k) * plan_.tile_rows * plan_.length * 8; }
+  char* buffer(int k) { return workspace_.get() + static_cast<std::int64_t>(k) * plan_.tile_rows * plan_.length * 8; }
   char* result_buffer(int r) {
-    return room_.get() + (static_cast<std::int64_t>(slots_) * plan_.tile_rows + r) * plan_.length * 8;
+    return workspace_.get() + (static_cast<std::int64_t>(slots_) * plan_.tile_rows + r) * plan_.length * 8;
   }
 
   // Rows that are read and written where they lie: pointers only move on.
@@ -154,7 +154,7 @@ class strip_runner {
 
   // The kernel, on the strip that begins at `begin` of the odometer's row.
   void call(std::int64_t begin, std::int64_t n) {
-    if (!pass_) return run_strip(job_, p_, n, past_cache_);
+    if (!pass_) return run_strip(job_, p_, n, non_temporal_);
     const compiled& program = program_of(job_);
     std::array<void*, max_slots> kept;
     const std::int64_t position = program.kept ? where_.index() * plan_.inner + begin : 0;
@@ -288,8 +288,8 @@ class strip_runner {
   part_sums* sums_;
   const row_pass* pass_;
   int slots_, results_;
-  bool past_cache_;
-  scratch room_;
+  bool non_temporal_;
+  scratch workspace_;
   odometer where_;
   strip_pointers p_;
 };

@@ -106,10 +106,10 @@ inline std::int64_t elements_to_line(const void* p, std::size_t size) {
 }
 
 /// Calls the kernel for a strip; past the cache, first for what comes before a whole line of the result.
-inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool past_cache) {
+inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool non_temporal) {
   const compiled& program = program_of(job);
   strip s = make_strip(job, p, n);
-  if (!past_cache) return program.map(s);
+  if (!non_temporal) return program.map(s);
   const std::int64_t head = std::min(n, elements_to_line(p.out[0], job.out[0].size()));
   auto move = [&](std::int64_t elements) {
     for (int k = 0; k < program.slots; ++k)
@@ -121,7 +121,7 @@ inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool p
   if (head > 0) program.map(s);
   move(head);
   s.count = n - head;
-  s.past_cache = true;
+  s.non_temporal = true;
   if (n > head) program.map(s);
   move(-head);
 }

@@ -101,15 +101,15 @@ struct part_cut {
 /// As many parts as work is worth (`wanted`), as long as `room(cut)`, the numbers that their sums take, is at most
 /// `allowed`: runs of outer positions first, then runs of inner elements.
 template <class Room>
-inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::int64_t allowed, Room room) {
+inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::int64_t allowed, Room workspace) {
   wanted = std::clamp<std::int64_t>(wanted, 1, most_parts);
   part_cut cut{std::min(wanted, grid.outer()), 1};
-  while (cut.rows > 1 && room(cut) > allowed) cut.rows = (cut.rows + 1) / 2 < cut.rows ? (cut.rows + 1) / 2 : 1;
+  while (cut.rows > 1 && workspace(cut) > allowed) cut.rows = (cut.rows + 1) / 2 < cut.rows ? (cut.rows + 1) / 2 : 1;
   // Reading pieces of rows is slow: 1.3 times as slow for halves of 1024 floats. Short ones only if there is no other
   // way.
   const std::int64_t piece = std::max<std::int64_t>(cut.rows >= 8 ? 8192 : 1024, grid.step);
   cut.columns = std::clamp<std::int64_t>(grid.inner() / piece, 1, wanted / cut.rows);
-  while (cut.columns > 1 && room(cut) > allowed) cut.columns = cut.columns / 2;
+  while (cut.columns > 1 && workspace(cut) > allowed) cut.columns = cut.columns / 2;
   return cut;
 }
 

@@ -99,7 +99,8 @@ inline void put_totals(const result_view& y, std::int64_t first, const double* t
 class result_sums {
  public:
   explicit result_sums(task& job) : job_(job) {
-    if (job.program->row_root) return;  // one value per row is what the program computes, not a sum over its results
+    if (job.program->reduction_rooted)
+      return;  // one value per row is what the program computes, not a sum over its results
     for (int r = 0; r < job.program->results; ++r) {
       const result_view& y = job.out[r];
       if (!y.data) continue;
@@ -142,8 +143,8 @@ class result_sums {
   friend class part_sums;
   struct wide_result {
     int result;
-    std::int64_t size, longest, room;  ///< elements, most of them that a part reaches, where the shared sums begin
-    bool shared;                       ///< some elements are reached by several parts
+    std::int64_t size, longest, workspace;  ///< elements, most of them that a part reaches, where the shared sums begin
+    bool shared;                            ///< some elements are reached by several parts
   };
   wide_result& wide(int i) { return wide_[static_cast<std::size_t>(i)]; }
   int find(int r) const {
@@ -168,13 +169,13 @@ class result_sums {
         w.longest = std::max(w.longest, size);
       }
       w.shared = reached > w.size;
-      w.room = all;
+      w.workspace = all;
       if (w.shared) all += cut.parts() * w.longest;
     }
     return all;
   }
-  double* shared_room(const wide_result& w, std::int64_t part) {
-    return reinterpret_cast<double*>(shared_->get()) + w.room + part * w.longest;
+  double* shared_workspace(const wide_result& w, std::int64_t part) {
+    return reinterpret_cast<double*>(shared_->get()) + w.workspace + part * w.longest;
   }
 
   void join(const wide_result& w) {
@@ -191,7 +192,7 @@ class result_sums {
                        const offset_range here = reach(cut_, k, w);
                        const std::int64_t from = std::max(begin, here.first),
                                           to = std::min(end, here.first + here.size);
-                       const double* const sums = shared_room(w, k) - here.first;
+                       const double* const sums = shared_workspace(w, k) - here.first;
                        for (std::int64_t i = from; i < to; ++i) totals[static_cast<std::size_t>(i - begin)] += sums[i];
                      }
                      detail::put_totals(job_.out[w.result], begin, totals.data(), end - begin);
@@ -211,15 +212,15 @@ class result_sums {
 class part_sums {
  public:
   part_sums(result_sums& all, std::int64_t part)
-      : all_(all), part_(part), where_(all.cut_.part(all.grid_, part)), own_(own_room(all)) {
+      : all_(all), part_(part), where_(all.cut_.part(all.grid_, part)), own_(own_workspace(all)) {
     double* own = reinterpret_cast<double*>(own_.get());
     for (int i = 0; i < all.count_; ++i) {
       const auto& w = all.wide(i);
       const offset_range here = all.reach(all.cut_, part, w);
-      double* const room = w.shared ? all.shared_room(w, part) : own;
+      double* const workspace = w.shared ? all.shared_workspace(w, part) : own;
       if (!w.shared) own += here.size;
-      std::fill_n(room, here.size, 0.0);
-      room_[static_cast<std::size_t>(i)] = room - here.first;
+      std::fill_n(workspace, here.size, 0.0);
+      workspace_[static_cast<std::size_t>(i)] = workspace - here.first;
     }
   }
   const sum_part& where() const { return where_; }
@@ -227,7 +228,7 @@ class part_sums {
 
   /// Adds a strip of result r whose elements belong `stride` apart from `offset` on.
   void add(int r, const void* values, std::int64_t offset, std::int64_t stride, std::int64_t n) {
-    double* total = room_[static_cast<std::size_t>(all_.find(r))] + offset;
+    double* total = workspace_[static_cast<std::size_t>(all_.find(r))] + offset;
     auto add_values = [&](const auto* v) {
       if (stride == 0)
         *total += detail::sum_of(v, n);
@@ -249,13 +250,13 @@ class part_sums {
       const auto& w = all_.wide(i);
       if (w.shared) continue;
       const offset_range here = all_.reach(all_.cut_, part_, w);
-      detail::put_totals(all_.job_.out[w.result], here.first, room_[static_cast<std::size_t>(i)] + here.first,
+      detail::put_totals(all_.job_.out[w.result], here.first, workspace_[static_cast<std::size_t>(i)] + here.first,
                          here.size);
     }
   }
 
  private:
-  static std::size_t own_room(result_sums& all) {
+  static std::size_t own_workspace(result_sums& all) {
     std::int64_t n = 0;
     for (int i = 0; i < all.count_; ++i) n += all.wide(i).shared ? 0 : all.wide(i).longest;
     return static_cast<std::size_t>(8 * n);
@@ -265,7 +266,7 @@ class part_sums {
   std::int64_t part_;
   sum_part where_;
   detail::scratch own_;
-  std::array<double*, max_slots> room_;  ///< where offset 0 of each result would be
+  std::array<double*, max_slots> workspace_;  ///< where offset 0 of each result would be
 };
 
 /// Does all parts: body(part_sums&) for each, on any thread.

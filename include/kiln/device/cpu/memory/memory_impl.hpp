@@ -86,7 +86,7 @@ struct alignas(64) thread_cache {
     for (std::size_t index = 0; index < small_classes; ++index) give_back(to, index, 0);
   }
 
-  [[gnu::noinline]] void make_room(std::size_t index) noexcept {
+  [[gnu::noinline]] void make_space(std::size_t index) noexcept {
     memory_pool& shared = pool();
     const locked hold(shared.lock);
     give_back(shared, index, thread_capacities[index] / 2u);
@@ -225,7 +225,7 @@ KILN_INLINE void deallocate(void* block, std::size_t bytes) noexcept {
   if constexpr (process::address_sanitizer) __asan_poison_memory_region(block, size);
   if (index >= process::small_classes || cache == nullptr) return process::shared_deallocate(block, index, cache);
   auto& own = cache->stacks[index];
-  if (own.size() >= process::thread_capacities[index]) cache->make_room(index);
+  if (own.size() >= process::thread_capacities[index]) cache->make_space(index);
   own.push(block);
   cache->counts.freed(size);
 }

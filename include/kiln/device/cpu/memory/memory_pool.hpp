@@ -88,7 +88,7 @@ class memory_pool {
       cached_[1] += size;
     }
     if (cached() > limit_) shrink(limit_);
-    if (size >= watched_size && coarse_seconds() != looked_at_) look_at_room(0);
+    if (size >= watched_size && coarse_seconds() != looked_at_) look_at_limits(0);
   }
 
   [[gnu::cold]] void* request(std::size_t index, std::size_t bytes) {
@@ -129,8 +129,8 @@ class memory_pool {
  private:
   [[gnu::cold]] std::size_t default_limit() {
     try {
-      const memory_room room = room_for_memory(root_);
-      most_ = room.most;
+      const memory_limits limits = limits_of_memory(root_);
+      most_ = limits.most;
     } catch (const std::bad_alloc&) {
       most_ = std::uint64_t{4} << 30;
     }
@@ -172,7 +172,7 @@ class memory_pool {
     // What is there does not fit. Beyond half as much again as was ever in use, as many bytes of it go as come, so that
     // sizes that drift don't pile up; below that, a program that repeats itself finds all its sizes in the end.
     taken_since_ += size;
-    if (taken_since_ >= std::min<std::uint64_t>(large_slack, most_ / 32)) look_at_room(size);
+    if (taken_since_ >= std::min<std::uint64_t>(large_slack, most_ / 32)) look_at_limits(size);
     const std::size_t plenty = most_used_ + most_used_ / 2 + large_slack;
     if (mapped + size > plenty) give_back_large(std::min(cached_[1], mapped + size - plenty));
     block = spans_.take(size, span::dry);
@@ -234,15 +234,15 @@ class memory_pool {
 
   // Keeps less if memory runs short: as much less as it takes to leave some. To find out takes some 20 us, so it is
   // asked now and then: once a second where blocks are given back, and after so many bytes where they are taken.
-  [[gnu::cold]] void look_at_room(std::size_t wanted) noexcept {
+  [[gnu::cold]] void look_at_limits(std::size_t wanted) noexcept {
     taken_since_ = 0;
     looked_at_ = coarse_seconds();
     try {
-      const memory_room room = room_for_memory(root_);
-      most_ = room.most;
+      const memory_limits limits = limits_of_memory(root_);
+      most_ = limits.most;
       const std::uint64_t wished = wanted + std::min<std::uint64_t>(most_ / 16, std::uint64_t{1} << 30);
-      if (room.available < wished)
-        shrink(cached() - std::min(cached(), static_cast<std::size_t>(wished - room.available)));
+      if (limits.available < wished)
+        shrink(cached() - std::min(cached(), static_cast<std::size_t>(wished - limits.available)));
     } catch (const std::bad_alloc&) {
       shrink(0);
     }

@@ -78,8 +78,8 @@ namespace process {
 #if defined(__APPLE__)
   const auto ask = [](const char* name) {
     std::int64_t size = 0;
-    std::size_t room = sizeof(size);
-    return ::sysctlbyname(name, &size, &room, nullptr, 0) == 0 ? size : 0;
+    std::size_t workspace = sizeof(size);
+    return ::sysctlbyname(name, &size, &workspace, nullptr, 0) == 0 ? size : 0;
   };
   asked = {ask("hw.perflevel0.l1dcachesize"), ask("hw.perflevel0.l2cachesize"), ask("hw.l3cachesize")};
   if (asked.level1 <= 0) asked = {ask("hw.l1dcachesize"), ask("hw.l2cachesize"), ask("hw.l3cachesize")};

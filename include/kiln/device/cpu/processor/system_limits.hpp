@@ -128,19 +128,19 @@ template <class Visit>
 }
 
 /// Bytes of memory: how many this process may have at most, and how many of them nobody uses at the moment.
-struct memory_room {
+struct memory_limits {
   std::uint64_t most, available;
 };
 
 /// The least of the machine and of the control groups. What the system could drop at once (files that it keeps because
 /// they were read) counts as available.
-[[gnu::cold]] inline memory_room room_for_memory(const std::string& root = "") {
+[[gnu::cold]] inline memory_limits limits_of_memory(const std::string& root = "") {
   const std::string machine = short_file(root + "/proc/meminfo");
   const std::uint64_t unknown = std::uint64_t{1} << 60, total = value_of(machine, "MemTotal:", unknown / 1024) * 1024;
-  memory_room room{total, std::min(total, value_of(machine, "MemAvailable:", unknown / 1024) * 1024)};
+  memory_limits limits{total, std::min(total, value_of(machine, "MemAvailable:", unknown / 1024) * 1024)};
 #if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
   if (const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE); pages > 0 && page > 0) {
-    room.most = std::min(room.most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
+    limits.most = std::min(limits.most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
   }
 #endif
   visit_control_groups(root, "memory", [&](const std::string& folder, bool version2) {
@@ -149,15 +149,15 @@ struct memory_room {
     };
     const std::uint64_t limit = version2 ? std::min(read("/memory.max", unknown), read("/memory.high", unknown))
                                          : read("/memory.limit_in_bytes", unknown);
-    if (limit >= room.most && limit >= total) return;
+    if (limit >= limits.most && limit >= total) return;
     const std::uint64_t used = read(version2 ? "/memory.current" : "/memory.usage_in_bytes", 0);
     const std::uint64_t files =
         value_of(short_file(folder + "/memory.stat"), version2 ? "inactive_file" : "total_inactive_file", 0);
     const std::uint64_t kept = used - std::min(used, files);
-    room.most = std::min(room.most, limit);
-    room.available = std::min(room.available, limit - std::min(limit, kept));
+    limits.most = std::min(limits.most, limit);
+    limits.available = std::min(limits.available, limit - std::min(limit, kept));
   });
-  return room;
+  return limits;
 }
 
 }  // namespace kiln::cpu::process

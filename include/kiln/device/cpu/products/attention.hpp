@@ -38,8 +38,8 @@ class attention_block {
   static constexpr std::int64_t stride = attention_keys;  // a multiple of every step
   static constexpr T nothing = -std::numeric_limits<T>::infinity();
 
-  explicit attention_block(const attention_job& job) : job_(job), weights(room()), slopes(room()) {
-    if (job.dropout > 0) kept.resize(room()), drawn_.resize(static_cast<std::size_t>(stride));
+  explicit attention_block(const attention_job& job) : job_(job), weights(workspace()), slopes(workspace()) {
+    if (job.dropout > 0) kept.resize(workspace()), drawn_.resize(static_cast<std::size_t>(stride));
   }
 
   /// Takes the queries [q0, q1) and keys [k0, k1) of matrix i: their scores, -inf where nothing is to be seen and in
@@ -113,7 +113,7 @@ class attention_block {
   const E* start(const matrix_places& m, std::int64_t row) const {
     return detail::row_of<E>(m, job_.stack, i_, row);
   }
-  static std::size_t room() { return static_cast<std::size_t>(attention_queries * stride); }
+  static std::size_t workspace() { return static_cast<std::size_t>(attention_queries * stride); }
   const attention_job& job_;
   std::int64_t i_ = 0, q0_ = 0, q1_ = 0, k0_ = 0, k1_ = 0;
   std::vector<float> drawn_;

@@ -21,10 +21,10 @@ class compute_copy {
   static constexpr bool same = std::is_same_v<T, C>;
 
  public:
-  compute_copy(const T* from, std::int64_t n) : from_(from), room_(same || !from ? 0 : n) {
+  compute_copy(const T* from, std::int64_t n) : from_(from), workspace_(same || !from ? 0 : n) {
     if constexpr (!same)
       if (from)
-        parallel_for(n, 32768, [from, to = room_.data()](std::int64_t i, std::int64_t end) {
+        parallel_for(n, 32768, [from, to = workspace_.data()](std::int64_t i, std::int64_t end) {
           constexpr int N = vector_bytes / static_cast<int>(sizeof(C));
           for (; i + N <= end; i += N) store(to + i, load<N>(from + i));
           for (; i < end; ++i) to[i] = static_cast<C>(from[i]);
@@ -34,12 +34,12 @@ class compute_copy {
     if constexpr (same)
       return from_;
     else
-      return from_ ? room_.data() : nullptr;
+      return from_ ? workspace_.data() : nullptr;
   }
 
  private:
   const T* from_;
-  detail::gemm_scratch<C> room_;
+  detail::gemm_scratch<C> workspace_;
 };
 
 /// n elements to write as compute_t<T>, which finish() rounds to T once, added to what is there if asked.
@@ -49,18 +49,18 @@ class compute_result {
   static constexpr bool same = std::is_same_v<T, C>;
 
  public:
-  compute_result(T* to, std::int64_t n, bool add) : to_(to), n_(n), add_(add), room_(same ? 0 : n) {}
+  compute_result(T* to, std::int64_t n, bool add) : to_(to), n_(n), add_(add), workspace_(same ? 0 : n) {}
   C* data() const {
     if constexpr (same)
       return to_;
     else
-      return room_.data();
+      return workspace_.data();
   }
   /// Whether the one who writes to data() has to add.
   bool add() const { return same && add_; }
   void finish() const {
     if constexpr (!same)
-      parallel_for(n_, 32768, [to = to_, from = room_.data(), add = add_](std::int64_t i, std::int64_t end) {
+      parallel_for(n_, 32768, [to = to_, from = workspace_.data(), add = add_](std::int64_t i, std::int64_t end) {
         constexpr int N = vector_bytes / static_cast<int>(sizeof(C));
         for (; i + N <= end; i += N) {
           const auto value = load<N>(static_cast<const C*>(from + i));
@@ -74,7 +74,7 @@ class compute_result {
   T* to_;
   std::int64_t n_;
   bool add_;
-  detail::gemm_scratch<C> room_;
+  detail::gemm_scratch<C> workspace_;
 };
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -31,7 +31,7 @@ struct no_epilogue {};
 namespace detail {
 
 template <class Epilogue>
-gemm_done erase_epilogue(Epilogue& epilogue) {
+gemm_epilogue erase_epilogue(Epilogue& epilogue) {
   if constexpr (std::is_same_v<std::remove_const_t<Epilogue>, no_epilogue>) {
     return {};
   } else {

@@ -163,17 +163,17 @@ class gemm_blocks {
   }
   // The columns of a whole block of A, side by side in memory: each is read once, from one end to the other, where
   // panel by panel would touch its lines several times, far apart.
-  void pack_columns(std::int64_t row, std::int64_t row_end, const block& part, const workspace& room) const {
+  void pack_columns(std::int64_t row, std::int64_t row_end, const block& part, const workspace& space) const {
     if constexpr (gemm_reads<T, S>) {
       const std::int64_t whole = (row_end - row) / rows;
       const S* from = p.a + row + part.at * p.a_col;
       for (std::int64_t q = 0; q < part.depth(); ++q, from += p.a_col) {
         for (std::int64_t i = 0; i < whole; ++i) {
           __builtin_prefetch(from + 4 * p.a_col + i * rows);
-          copy_row<rows>(room.a + i * a_panel + q * rows, from + i * rows);
+          copy_row<rows>(space.a + i * a_panel + q * rows, from + i * rows);
         }
       }
-      for (std::int64_t i = 0; i < whole; ++i) room.a_stamps[i] = a_mark(part, row);
+      for (std::int64_t i = 0; i < whole; ++i) space.a_stamps[i] = a_mark(part, row);
     }
   }
   std::int64_t a_mark(const block& part, std::int64_t row) const { return part.number * (p.m + 1) + row + 1; }
@@ -197,21 +197,21 @@ class gemm_blocks {
     parallel_for(tasks, grain, threads, [&](std::int64_t begin, std::int64_t end, int slot) {
       T* const memory = own_memory + slot * own_size;
       std::int64_t* const marks = stamps + slot * own_stamps;
-      const workspace room{memory, shared ? shared_b : memory + a_slots * a_panel, marks, marks + a_slots};
+      const workspace space{memory, shared ? shared_b : memory + a_slots * a_panel, marks, marks + a_slots};
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t row = task / across * high, col = part.col + task % across * wide;
-        multiply_task(part, room, row, std::min(row + high, p.m), col, std::min(col + wide, part.col_end));
+        multiply_task(part, space, row, std::min(row + high, p.m), col, std::min(col + wide, part.col_end));
       }
     });
   }
 
-  void multiply_task(const block& part, const workspace& room, std::int64_t row, std::int64_t row_end, std::int64_t col,
-                     std::int64_t col_end) const {
+  void multiply_task(const block& part, const workspace& space, std::int64_t row, std::int64_t row_end,
+                     std::int64_t col, std::int64_t col_end) const {
     const std::int64_t group = std::max<std::int64_t>(finish_size / (row_end - row) / width, 1) * width;
-    if (a_far && room.a_stamps[0] != a_mark(part, row)) pack_columns(row, row_end, part, room);
+    if (a_far && space.a_stamps[0] != a_mark(part, row)) pack_columns(row, row_end, part, space);
     std::int64_t done = col;
     for (std::int64_t j = col; j < col_end; j += width) {
-      multiply_panel(part, room, row, row_end, j, col_end);
+      multiply_panel(part, space, row, row_end, j, col_end);
       const std::int64_t end = std::min(j + width, col_end);
       if (part.at_end == p.k && (end - done >= group || end == col_end)) {
         p.finish(row, row_end, done, end);
@@ -224,12 +224,12 @@ class gemm_blocks {
 
   // The next panel of B comes from farther away than A does: the tiles of this one pack it, or bring it closer if it
   // is packed already.
-  gemm_later<T, S> after(const block& part, const workspace& room, std::int64_t j, std::int64_t col_end,
+  gemm_later<T, S> after(const block& part, const workspace& space, std::int64_t j, std::int64_t col_end,
                          std::int64_t tiles) const {
     if (j >= col_end || tiles < 9) return {};  // too few to hide it
     const std::int64_t slot = (j - part.col) / width % b_slots, every = std::min<std::int64_t>(tiles - 1, 8);
-    T* const panel = room.b + slot * b_panel;
-    if (shared || room.b_stamps[slot] == b_mark(part, j)) {
+    T* const panel = space.b + slot * b_panel;
+    if (shared || space.b_stamps[slot] == b_mark(part, j)) {
       // A line for each of its rows comes to all of them in as many tiles as a row has lines.
       constexpr std::int64_t line = 64 / static_cast<int>(sizeof(S));
       return {reinterpret_cast<const S*>(panel), line, std::max<std::int64_t>(every / 2, 1), nullptr};
@@ -239,13 +239,13 @@ class gemm_blocks {
   }
 
   // One panel of B times a block of A.
-  void multiply_panel(const block& part, const workspace& room, std::int64_t row, std::int64_t row_end, std::int64_t j,
+  void multiply_panel(const block& part, const workspace& space, std::int64_t row, std::int64_t row_end, std::int64_t j,
                       std::int64_t col_end) const {
     const int columns = static_cast<int>(std::min<std::int64_t>(width, col_end - j));
     const std::int64_t slot = (j - part.col) / width % b_slots, mark = a_mark(part, row);
-    T* const panel = room.b + slot * b_panel;
+    T* const panel = space.b + slot * b_panel;
     gemm_right<T, S> b{panel, width};
-    if (!shared && std::exchange(room.b_stamps[slot], b_mark(part, j)) != b_mark(part, j)) {
+    if (!shared && std::exchange(space.b_stamps[slot], b_mark(part, j)) != b_mark(part, j)) {
       const S* const source = p.b + part.at * p.b_row + j;
       if (!b_in_place() || columns < width) {
         pack_b(j, part, panel);
@@ -260,7 +260,7 @@ class gemm_blocks {
         }
       }
     }
-    gemm_later<T, S> later = after(part, room, j + width, col_end, divide_up(row_end - row, rows));
+    gemm_later<T, S> later = after(part, space, j + width, col_end, divide_up(row_end - row, rows));
     // Rows of the next panel that wait to be packed, or lines of it that wait to be fetched.
     std::int64_t waiting = later.to != nullptr ? part.depth() : b_panel * std::int64_t{sizeof(T)} / 64;
     if (later.from == nullptr) waiting = 0;
@@ -284,9 +284,9 @@ class gemm_blocks {
         }
       }
       const std::int64_t at = a_slots == 1 ? 0 : (i - row) / rows;
-      T* const left = room.a + at * a_panel;
+      T* const left = space.a + at * a_panel;
       gemm_left<T> a{left, 1, tile_height(valid)};
-      if (std::exchange(room.a_stamps[at], mark) != mark) {
+      if (std::exchange(space.a_stamps[at], mark) != mark) {
         if constexpr (same) {
           if (p.a_row == 1 && valid == tile_height(valid) && b.source == nullptr)
             a = {p.a + i + part.at * p.a_col, 1, p.a_col, left};
@@ -299,7 +299,7 @@ class gemm_blocks {
     }
     if (later.to == nullptr || waiting == part.depth()) return;
     pack_panel<width>(waiting, width, later.from, 1, p.b_row, later.to);
-    room.b_stamps[(j + width - part.col) / width % b_slots] = b_mark(part, j + width);
+    space.b_stamps[(j + width - part.col) / width % b_slots] = b_mark(part, j + width);
   }
 
   // Gives the next tile its share of what is to be done for later ones, if it has the time for it.

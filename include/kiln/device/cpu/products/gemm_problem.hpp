@@ -21,7 +21,7 @@ using gemm_compute = std::conditional_t<
     std::conditional_t<std::is_integral_v<S>, std::conditional_t<sizeof(S) == 8, std::uint64_t, std::uint32_t>, S>>;
 
 // What to call when a block of the result is final, without its type.
-struct gemm_done {
+struct gemm_epilogue {
   void (*call)(void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t) = nullptr;
   void* object = nullptr;
 };
@@ -36,7 +36,7 @@ struct gemm_problem {
   S* c;
   std::int64_t c_row, c_col;
   bool add;
-  gemm_done done;
+  gemm_epilogue done;
   bool swapped = false;
 
   gemm_problem transposed() const {

@@ -38,7 +38,7 @@ inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
 /// Whether elements of S can be read as vectors of T: as they are, or as half types that the processor converts.
 template <class T, class S>
 inline constexpr bool gemm_reads = std::is_same_v<T, S> ||
-                                   (std::is_same_v<T, float> && sizeof(S) == 2 && std::is_same_v<compute_type<S>, T>);
+                                   (std::is_same_v<T, float> && sizeof(S) == 2 && std::is_same_v<opmath_t<S>, T>);
 
 template <class V, class S>
 [[gnu::always_inline]] inline V load_vector(const S* from) {

@@ -12,28 +12,28 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
-using kiln::detail::block_function;
+using kiln::detail::epilogue_function;
 using kiln::detail::matrix_stack;
 
 /// Products of two stacks of matrices, whose batches broadcast, into or onto a contiguous stack of results. Results
 /// that were broadcast along a batch axis (stride 0 in `out`) are added up.
 template <class T>
 void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data, const matrix_stack& out,
-              T* out_data, bool accumulate, block_function then = {}) {
+              T* out_data, bool accumulate, epilogue_function epilogue = {}) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   // Any number of matrices may hold nothing.
   if (m == 0 || n == 0) return;
   auto begin_with_zeros = [&] {
     if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
   };
-  if (k == 0 && !then.call) return begin_with_zeros();
+  if (k == 0 && !epilogue.call) return begin_with_zeros();
   const matrix_ref<const T> left{a_data, a.row_stride, a.column_stride}, right{b_data, b.row_stride, b.column_stride};
   auto one = [&](std::int64_t batch, std::int64_t oa, std::int64_t ob, std::int64_t oo, bool add) {
     const matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
         r{b_data + ob, b.row_stride, b.column_stride};
-    if (!then.call) return gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add);
+    if (!epilogue.call) return gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add);
     auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-      then.call(then.object, batch, r0, r1, c0, c1);
+      epilogue.call(epilogue.object, batch, r0, r1, c0, c1);
     };
     gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add, finish);
   };
@@ -57,11 +57,11 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     all_summed &= so[i] == 0 || batch[i] == 1;
   }
   if (!summed && uniform(sa) && uniform(sb) && uniform(so)) {
-    if (!then.call)
+    if (!epilogue.call)
       return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
                              accumulate);
     auto finish = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-      then.call(then.object, i, r0, r1, c0, c1);
+      epilogue.call(epilogue.object, i, r0, r1, c0, c1);
     };
     return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
                            accumulate, finish);
@@ -72,9 +72,9 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     auto longer = [&](auto&&... finish) {
       gemm<T>(m, n, k * batches, left, right, out_data, out.row_stride, accumulate, finish...);
     };
-    if (!then.call) return longer();
+    if (!epilogue.call) return longer();
     auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-      then.call(then.object, 0, r0, r1, c0, c1);
+      epilogue.call(epilogue.object, 0, r0, r1, c0, c1);
     };
     return longer(finish);
   }

@@ -59,7 +59,7 @@ inline void run_rows(task& job) {
   const std::int64_t total = count(job.domain);
   result_sums sums(job);
   if (total == 0) {
-    if (program.row_root) {  // a value per row: so many of them there can be
+    if (program.reduction_rooted) {  // a value per row: so many of them there can be
       dims kept;
       for (int i = 0; i < job.domain.rank(); ++i)
         if (!(job.reduced_axes >> i & 1)) kept.push_back(job.domain[i]);

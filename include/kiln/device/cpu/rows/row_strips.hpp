@@ -27,17 +27,17 @@ class row_strips {
         row_(job) {
     row_.domain = row_part(job.domain);
     row_.reduced_axes = 0;
-    char* room = views_.get();
-    row_.in = reinterpret_cast<operand_view*>(room);
-    for (int k = 0; k < program_.slots; ++k, room += sizeof(operand_view))
-      new (room) operand_view{job.in[k].data, row_part(job.in[k].strides), job.in[k].size};
-    row_.out = reinterpret_cast<result_view*>(room);
-    for (int r = 0; r < program_.results; ++r, room += sizeof(result_view)) {
+    char* workspace = views_.get();
+    row_.in = reinterpret_cast<operand_view*>(workspace);
+    for (int k = 0; k < program_.slots; ++k, workspace += sizeof(operand_view))
+      new (workspace) operand_view{job.in[k].data, row_part(job.in[k].strides), job.in[k].size};
+    row_.out = reinterpret_cast<result_view*>(workspace);
+    for (int r = 0; r < program_.results; ++r, workspace += sizeof(result_view)) {
       const result_view& y = job.out[r];
-      new (room) result_view{program_.row_root ? nullptr : y.data, row_part(y.strides), y.type, y.add};
+      new (workspace) result_view{program_.reduction_rooted ? nullptr : y.data, row_part(y.strides), y.type, y.add};
     }
     plan_ = plan_strips(row_, false);
-    plan_.past_cache = false;
+    plan_.non_temporal = false;
     plan_.length = std::min(plan_.length, program_.pass_length);
     units_ = plan_.pieces() * (plan_.tile_axis >= 0 ? tile_count(row_, plan_) : plan_.outer);
     const std::int64_t length = count(row_.domain), each = std::max<std::int64_t>(length / units_, 1);
@@ -56,13 +56,13 @@ class row_strips {
     std::array<std::uint64_t, max_slots> done;
     for (int r = 0; r < program_.reductions; ++r) done[static_cast<std::size_t>(r)] = program_.reduced[r].identity;
     for (int pass = 0; pass < program_.passes; ++pass) {
-      if (!program_.row_root) place_results(pass + 1 == program_.passes);
+      if (!program_.reduction_rooted) place_results(pass + 1 == program_.passes);
       parallel_for(shares_, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) share(pass, i, done.data());
       });
       for (std::int64_t i = 0; i < shares_; ++i) join(pass, done, partial(i));
     }
-    if (program_.row_root) finish(row, done);
+    if (program_.reduction_rooted) finish(row, done);
   }
 
  private:

@@ -37,13 +37,13 @@ class row_runner {
         program_(program_of(job)),
         length_(length),
         outer_(job.domain.rank() - row_axes(job)),
-        past_cache_(!program_.row_root && program_.results == 1 && length <= 16384 && exceeds_cache(job, 0)),
+        non_temporal_(!program_.reduction_rooted && program_.results == 1 && length <= 16384 && exceeds_cache(job, 0)),
         where_(job.domain, outer_),
         block_(block_rows(job, length)),
         staged_(static_cast<std::size_t>(program_.slots * block_ * length) * 8),
         kept_(static_cast<std::size_t>(program_.kept * length) * 8),
-        results_(static_cast<std::size_t>(program_.row_root ? 0 : program_.results * block_ * length) * 8),
-        finished_(static_cast<std::size_t>(program_.row_root ? program_.reductions * finished_rows * 8 : 0)) {
+        results_(static_cast<std::size_t>(program_.reduction_rooted ? 0 : program_.results * block_ * length) * 8),
+        finished_(static_cast<std::size_t>(program_.reduction_rooted ? program_.reductions * finished_rows * 8 : 0)) {
     for (int k = 0; k < program_.kept; ++k)
       kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
     strip_ = make_strip(job_, p_, std::min(program_.pass_length, length_));
@@ -89,7 +89,7 @@ class row_runner {
     if (outer_ > 1 || job_.domain.rank() - outer_ != 1 || program_.draw_count) return false;
     for (int k = 0; k < program_.slots; ++k)
       if (job_.in[k].data && job_.in[k].strides.back() != 1 && job_.in[k].strides.back() != 0) return false;
-    if (!program_.row_root)
+    if (!program_.reduction_rooted)
       for (int r = 0; r < program_.results; ++r)
         if (job_.out[r].data &&
             (summed(r) || job_.out[r].strides.back() != 1 || job_.out[r].type != program_.stores[r]))
@@ -107,7 +107,7 @@ class row_runner {
       p_.in[i] = at(x.data, begin * row_stride(x.strides), x.size);
       p_.step[i] = x.strides.back();
     }
-    if (!program_.row_root)
+    if (!program_.reduction_rooted)
       for (int r = 0; r < program_.results; ++r) {
         const result_view& y = job_.out[r];
         const std::size_t i = static_cast<std::size_t>(r);
@@ -116,12 +116,12 @@ class row_runner {
         out_bytes[i] = y.data ? row_stride(y.strides) * static_cast<std::int64_t>(y.size()) : 0;
         p_.add[i] = y.add;
       }
-    if (past_cache_) return rows_past_cache(begin, end, in_bytes, out_bytes);
+    if (non_temporal_) return rows_non_temporal(begin, end, in_bytes, out_bytes);
     for (std::int64_t row = begin; row < end; ++row) {
       passes();
-      if (program_.row_root) keep_finished(row);
+      if (program_.reduction_rooted) keep_finished(row);
       next_row(in_bytes);
-      if (!program_.row_root)
+      if (!program_.reduction_rooted)
         for (int r = 0; r < program_.results; ++r)
           if (direct_[static_cast<std::size_t>(r)])
             p_.out[static_cast<std::size_t>(r)] =
@@ -137,7 +137,7 @@ class row_runner {
             static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
   }
   // A result that will have left the cache when it is read: made in a row of cache, written past it.
-  void rows_past_cache(std::int64_t begin, std::int64_t end, const row_bytes& in_bytes, const row_bytes& out_bytes) {
+  void rows_non_temporal(std::int64_t begin, std::int64_t end, const row_bytes& in_bytes, const row_bytes& out_bytes) {
     char* to = static_cast<char*>(p_.out[0]);
     p_.out[0] = result(0);
     for (std::int64_t row = begin; row < end; ++row) {
@@ -190,7 +190,7 @@ class row_runner {
         p_.step[i] = 1;
       }
     }
-    if (!program_.row_root)
+    if (!program_.reduction_rooted)
       for (int r = 0; r < program_.results; ++r) {
         const result_view& y = job_.out[r];
         p_.out[static_cast<std::size_t>(r)] = nullptr;
@@ -203,7 +203,7 @@ class row_runner {
         p_.add[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] && y.add;
       }
     passes();
-    if (program_.row_root)
+    if (program_.reduction_rooted)
       keep_finished(row);
     else
       for (int r = 0; r < program_.results; ++r)
@@ -214,7 +214,7 @@ class row_runner {
   void passes() {
     // The first kept row can live in the result's own: it is read where the result is written, just before.
     if (program_.kept > 0)
-      kept_rows_[0] = !program_.row_root && program_.results == 1 && direct_[0] && !job_.out[0].add &&
+      kept_rows_[0] = !program_.reduction_rooted && program_.results == 1 && direct_[0] && !job_.out[0].add &&
                               program_.stores[0] == program_.kept_types[0] && !aliases(p_.out[0])
                           ? p_.out[0]
                           : kept_.get();
@@ -234,7 +234,7 @@ class row_runner {
         if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
           here.in[static_cast<std::size_t>(k)] =
               at(here.in[static_cast<std::size_t>(k)], program_.pass_length, job_.in[k].size);
-      if (!program_.row_root)
+      if (!program_.reduction_rooted)
         for (int r = 0; r < program_.results; ++r)
           if (job_.out[r].data)
             here.out[static_cast<std::size_t>(r)] =
@@ -364,7 +364,7 @@ class row_runner {
   const compiled& program_;
   std::int64_t length_;
   int outer_;
-  bool past_cache_;
+  bool non_temporal_;
   odometer where_;
   std::int64_t block_;
   scratch staged_, kept_, results_, finished_;

@@ -44,13 +44,13 @@ class vertical_runner {
         by_(by),
         outer_(job.domain.rank() - row_axes(job)),
         where_(job.domain, outer_ - 1),
-        partial_(room()),
-        total_(room()),
-        values_(room()) {}
+        partial_(workspace()),
+        total_(workspace()),
+        values_(workspace()) {}
 
   static bool suits(const task& job) {
     const int outer = job.domain.rank() - row_axes(job);
-    if (!job.program->row_root || !program_of(job).operands || program_of(job).draw_count > 0 || outer < 1 ||
+    if (!job.program->reduction_rooted || !program_of(job).operands || program_of(job).draw_count > 0 || outer < 1 ||
         job.domain[outer - 1] < 8)
       return false;
     bool fast_axis_kept = false;
@@ -101,7 +101,7 @@ class vertical_runner {
   static constexpr std::int64_t widest_chunk = 2048;  ///< columns whose sums stay in first-level cache
   static constexpr std::int64_t narrowest_chunk = 256;
 
-  std::size_t room() const { return static_cast<std::size_t>(program_.reductions * by_.chunk) * 8; }
+  std::size_t workspace() const { return static_cast<std::size_t>(program_.reductions * by_.chunk) * 8; }
   void* partial(int r) { return partial_.get() + r * by_.chunk * 8; }
   std::uint64_t* total(std::uint64_t* into, int r) {
     return (into ? into : reinterpret_cast<std::uint64_t*>(total_.get())) + r * by_.chunk;
@@ -177,8 +177,8 @@ inline void run_vertical(const task& job) {
       for (std::int64_t unit = begin; unit < end; ++unit) runner.fold(unit, 0, nullptr);
     });
   const std::int64_t size = job.program->reductions * by.chunk;
-  const scratch room(static_cast<std::size_t>(by.units * by.parts * size) * 8);
-  std::uint64_t* const folded = reinterpret_cast<std::uint64_t*>(room.get());
+  const scratch workspace(static_cast<std::size_t>(by.units * by.parts * size) * 8);
+  std::uint64_t* const folded = reinterpret_cast<std::uint64_t*>(workspace.get());
   parallel_for(by.units * by.parts, grain, [&](std::int64_t begin, std::int64_t end) {
     vertical_runner runner(job, by);
     for (std::int64_t i = begin; i < end; ++i) runner.fold(i / by.parts, i % by.parts, folded + i * size);

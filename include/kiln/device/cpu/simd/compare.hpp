@@ -28,21 +28,21 @@ template <class T, int N>
   return compared(
       a, b, [](auto x, auto y) __attribute__((always_inline)) { return x != y; });
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator<(lanes<T, N> a, lanes<T, N> b) {
   return compared(
       a, b, [](auto x, auto y) __attribute__((always_inline)) { return x < y; });
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator<=(lanes<T, N> a, lanes<T, N> b) {
   return compared(
       a, b, [](auto x, auto y) __attribute__((always_inline)) { return x <= y; });
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator>(lanes<T, N> a, lanes<T, N> b) {
   return b < a;
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<bool, N> operator>=(lanes<T, N> a, lanes<T, N> b) {
   return b <= a;
 }

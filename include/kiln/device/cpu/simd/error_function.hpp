@@ -84,8 +84,8 @@ template <std::floating_point T, int N>
     return {high, fma(x, x, -high)};
   } else {
     // The upper half of the digits has an exact square.
-    using bits = typename layout<T>::bits;
-    constexpr bits upper = ~((bits{1} << (layout<T>::fraction / 2 + 1)) - 1);
+    using bits = typename float_format<T>::bits;
+    constexpr bits upper = ~((bits{1} << (float_format<T>::fraction / 2 + 1)) - 1);
     const auto short_x = bits_as<T>(bits_as<bits>(x) & lanes<bits, N>(upper));
     return {short_x * short_x, (x - short_x) * (x + short_x)};
   }

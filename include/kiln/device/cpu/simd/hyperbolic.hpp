@@ -37,8 +37,8 @@ template <std::floating_point T, int N>
   // ln 2 / 2 in one part: where n is large enough for its error to count, tanh hardly depends on r.
   const V r = fma(n, V(single ? T(-0x1.62e43p-2) : T(-0x1.62e42fefa39efp-2)), size);
   const V p = fma(r * r, exp_twice_tail(r), r + r), one(T(1));
-  using bits = typename layout<T>::bits;
-  const V s = bits_as<T>(shift_left<layout<T>::fraction>(bits_as<bits>(raised)) + bits_as<bits>(one));
+  using bits = typename float_format<T>::bits;
+  const V s = bits_as<T>(shift_left<float_format<T>::fraction>(bits_as<bits>(raised)) + bits_as<bits>(one));
   return copysign(fma(s, p, s - one) / fma(s, p, s + one), x);
 }
 

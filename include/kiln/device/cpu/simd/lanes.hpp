@@ -48,9 +48,9 @@ inline constexpr bool fits = N* static_cast<int>(sizeof(typename lane<T, N>::typ
 
 /// Element types that count: every one but bool.
 template <class T>
-concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+concept LaneNumber = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 template <class T>
-concept Integer = Number<T> && std::integral<T>;
+concept Integer = LaneNumber<T> && std::integral<T>;
 
 /// N values of T (N a power of two, 2 to 64).
 template <class T, int N>
@@ -95,19 +95,19 @@ template <int N, class T>
 
 // ---- arithmetic; signed integers go through unsigned ones, where wrapping around is defined ----------------
 
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline auto wrapping(lanes<T, N> a) {
   if constexpr (std::signed_integral<T>)
     return std::bit_cast<native_t<std::make_unsigned_t<T>, N>>(a.v);
   else
     return a.v;
 }
-template <Number T, int N, class Native>
+template <LaneNumber T, int N, class Native>
 [[gnu::always_inline]] inline lanes<T, N> wrapped(Native v) {
   return lanes<T, N>(std::bit_cast<typename lanes<T, N>::native>(v));
 }
 
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator+(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (!fits<T, N>)
     return lanes<T, N>(a.low + b.low, a.high + b.high);
@@ -116,7 +116,7 @@ template <Number T, int N>
   else
     return lanes<T, N>(a.v + b.v);
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator-(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (!fits<T, N>)
     return lanes<T, N>(a.low - b.low, a.high - b.high);
@@ -125,7 +125,7 @@ template <Number T, int N>
   else
     return lanes<T, N>(a.v - b.v);
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator*(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (!fits<T, N>)
     return lanes<T, N>(a.low * b.low, a.high * b.high);
@@ -141,7 +141,7 @@ template <std::floating_point T, int N>
   else
     return lanes<T, N>(a.low / b.low, a.high / b.high);
 }
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> operator-(lanes<T, N> a) {
   if constexpr (!fits<T, N>)
     return lanes<T, N>(-a.low, -a.high);
@@ -192,7 +192,7 @@ template <int N>
 
 /// The bits of `a` read as lanes of another type of the same size.
 template <class To, class From, int N>
-  requires(sizeof(To) == sizeof(From) && Number<To> && Number<From>)
+  requires(sizeof(To) == sizeof(From) && LaneNumber<To> && LaneNumber<From>)
 [[gnu::always_inline]] inline lanes<To, N> bits_as(lanes<From, N> a) {
   if constexpr (fits<From, N>)
     return lanes<To, N>(std::bit_cast<typename lanes<To, N>::native>(a.v));

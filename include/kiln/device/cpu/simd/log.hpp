@@ -21,20 +21,20 @@ struct split_at_one {
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline split_at_one<lanes<T, N>> split_by_bits(lanes<T, N> x) {
   using V = lanes<T, N>;
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   using B = lanes<bits, N>;
-  constexpr int fraction = layout<T>::fraction;
+  constexpr int fraction = float_format<T>::fraction;
   constexpr T up = sizeof(T) == 4 ? T(0x1p24) : T(0x1p53), up_log = sizeof(T) == 4 ? T(24) : T(53);
   constexpr bits low = std::bit_cast<bits>(sizeof(T) == 4 ? T(0x1.6a09e6p-1) : T(0x1.6a09e667f3bcdp-1));
   constexpr bits mask = (bits{1} << fraction) - 1;
   // Subnormal numbers are brought into the normal range first.
   const auto small = x < V(std::numeric_limits<T>::min());
-  const B all = bits_as<bits>(where(small, x * V(up), x)) + B((layout<T>::bias << fraction) - low);
+  const B all = bits_as<bits>(where(small, x * V(up), x)) + B((float_format<T>::bias << fraction) - low);
   const V m = bits_as<T>((all & B(mask)) + B(low));
   // The biased exponent becomes a number by being the last bits of 2^23 (2^52).
   constexpr T carrier = static_cast<T>(bits{1} << fraction);
   const V biased = bits_as<T>(shift_right<fraction>(all) | B(std::bit_cast<bits>(carrier)));
-  const V shift = where(small, V(carrier + T(layout<T>::bias) + up_log), V(carrier + T(layout<T>::bias)));
+  const V shift = where(small, V(carrier + T(float_format<T>::bias) + up_log), V(carrier + T(float_format<T>::bias)));
   return {biased - shift, m - V(T(1))};
 }
 

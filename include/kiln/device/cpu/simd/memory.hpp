@@ -32,7 +32,7 @@ struct computes_in<bfloat16> {
 };
 /// The type that values stored as S are computed in: float for the half types, else S.
 template <class S>
-using compute_type = typename computes_in<S>::type;
+using opmath_t = typename computes_in<S>::type;
 
 /// The bytes at `p` as a native vector.
 template <class Element, int N>
@@ -112,23 +112,23 @@ template <class S, int N>
 /// What an element of type S is to the registers: itself, the bits of a half type, a byte of bool.
 template <class S>
 using stored_type = std::conditional_t<std::same_as<S, bool>, std::int8_t,
-                                       std::conditional_t<std::same_as<S, compute_type<S>>, S, std::uint16_t>>;
+                                       std::conditional_t<std::same_as<S, opmath_t<S>>, S, std::uint16_t>>;
 
 /// Lanes from stored elements, and back, for lanes that fit a register.
 template <class S, int N>
-[[gnu::always_inline]] inline lanes<compute_type<S>, N> decoded(native_t<stored_type<S>, N> stored) {
+[[gnu::always_inline]] inline lanes<opmath_t<S>, N> decoded(native_t<stored_type<S>, N> stored) {
   if constexpr (std::same_as<S, bool>)
     return mask_of<N, std::int8_t>(stored != 0);
-  else if constexpr (std::same_as<S, compute_type<S>>)
+  else if constexpr (std::same_as<S, opmath_t<S>>)
     return lanes<S, N>(stored);
   else
     return widened<S, N>(stored);
 }
 template <class S, int N>
-[[gnu::always_inline]] inline native_t<stored_type<S>, N> encoded(lanes<compute_type<S>, N> a) {
+[[gnu::always_inline]] inline native_t<stored_type<S>, N> encoded(lanes<opmath_t<S>, N> a) {
   if constexpr (std::same_as<S, bool>)
     return resized<std::int8_t, typename lanes<bool, N>::element, N>(a.v) & 1;
-  else if constexpr (std::same_as<S, compute_type<S>>)
+  else if constexpr (std::same_as<S, opmath_t<S>>)
     return a.v;
   else
     return narrowed<S, N>(a);
@@ -136,8 +136,8 @@ template <class S, int N>
 
 /// N elements from `p`.
 template <int N, class S>
-[[gnu::always_inline]] inline lanes<compute_type<S>, N> load(const S* p) {
-  using T = compute_type<S>;
+[[gnu::always_inline]] inline lanes<opmath_t<S>, N> load(const S* p) {
+  using T = opmath_t<S>;
   if constexpr (!fits<T, N>)
     return lanes<T, N>(load<N / 2>(p), load<N / 2>(p + N / 2));
   else
@@ -146,8 +146,8 @@ template <int N, class S>
 
 /// Writes the lanes to N elements at `p`; half types are rounded to nearest even.
 template <class S, int N>
-[[gnu::always_inline]] inline void store(S* p, lanes<compute_type<S>, N> a) {
-  if constexpr (!fits<compute_type<S>, N>) {
+[[gnu::always_inline]] inline void store(S* p, lanes<opmath_t<S>, N> a) {
+  if constexpr (!fits<opmath_t<S>, N>) {
     store(p, a.low);
     store(p + N / 2, a.high);
   } else {

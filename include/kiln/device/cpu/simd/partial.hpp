@@ -98,8 +98,8 @@ template <class Stored, int N>
 
 /// The first `count` (0 to N) elements at `p`, and `other` in the remaining lanes.
 template <int N, class S>
-[[gnu::always_inline]] inline lanes<compute_type<S>, N> load_partial_or(const S* p, int count, stored_type<S> other) {
-  using T = compute_type<S>;
+[[gnu::always_inline]] inline lanes<opmath_t<S>, N> load_partial_or(const S* p, int count, stored_type<S> other) {
+  using T = opmath_t<S>;
   if constexpr (!fits<T, N>) {
     const int low = count < N / 2 ? count : N / 2;
     return lanes<T, N>(load_partial_or<N / 2>(p, low, other), load_partial_or<N / 2>(p + low, count - low, other));
@@ -111,7 +111,7 @@ template <int N, class S>
 /// `count` (0 to N) elements from `p`. The lanes beyond repeat the first element, so that a computation on them meets
 /// nothing (a division by zero, say) that it does not meet in a true lane; with count 0 they are zero.
 template <int N, class S>
-[[gnu::always_inline]] inline lanes<compute_type<S>, N> load_partial(const S* p, int count) {
+[[gnu::always_inline]] inline lanes<opmath_t<S>, N> load_partial(const S* p, int count) {
   stored_type<S> first{};
   if (count > 0) std::memcpy(&first, static_cast<const void*>(p), sizeof(S));
   return load_partial_or<N>(p, count, first);
@@ -119,8 +119,8 @@ template <int N, class S>
 
 /// Writes the first `count` (0 to N) lanes to `p`.
 template <class S, int N>
-[[gnu::always_inline]] inline void store_partial(S* p, lanes<compute_type<S>, N> a, int count) {
-  if constexpr (!fits<compute_type<S>, N>) {
+[[gnu::always_inline]] inline void store_partial(S* p, lanes<opmath_t<S>, N> a, int count) {
+  if constexpr (!fits<opmath_t<S>, N>) {
     const int low = count < N / 2 ? count : N / 2;
     store_partial(p, a.low, low);
     store_partial(p + low, a.high, count - low);

@@ -12,15 +12,15 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// The layout of float and double: an unsigned integer of the same size, and how it splits.
 template <class T>
-struct layout;
+struct float_format;
 template <>
-struct layout<float> {
+struct float_format<float> {
   using bits = std::uint32_t;
   static constexpr int fraction = 23;
   static constexpr bits bias = 127;
 };
 template <>
-struct layout<double> {
+struct float_format<double> {
   using bits = std::uint64_t;
   static constexpr int fraction = 52;
   static constexpr bits bias = 1023;
@@ -50,19 +50,19 @@ template <std::floating_point T, int N>
 /// The low bits of the integer n (|n| < 2^21), as an integer.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline auto integer_bits(lanes<T, N> n) {
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   constexpr T shift = sizeof(T) == 4 ? T(0x1.8p23) : T(0x1.8p52);
   return bits_as<bits>(n + lanes<T, N>(shift)) - lanes<bits, N>(std::bit_cast<bits>(shift));
 }
 /// 2^n for an integer n of the exponent's range.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> power_of_two(lanes<T, N> n) {
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   if constexpr (has_avx512) {
     return through(
         [](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); }, lanes<T, N>(T(1)), n);
   } else {
-    return bits_as<T>(shift_left<layout<T>::fraction>(integer_bits(n) + lanes<bits, N>(layout<T>::bias)));
+    return bits_as<T>(shift_left<float_format<T>::fraction>(integer_bits(n) + lanes<bits, N>(float_format<T>::bias)));
   }
 }
 /// p * 2^n for an integer n of at most twice the exponent's range, rounded once: results may overflow or be subnormal.
@@ -73,11 +73,11 @@ template <std::floating_point T, int N>
         [](auto x, auto y) __attribute__((always_inline)) { return hardware::scaled(x, y); }, p, n);
   } else {
     // Two factors, as 2^n alone may lie outside the range; p * 2^first is exact.
-    using bits = typename layout<T>::bits;
-    constexpr bits bias = layout<T>::bias;
+    using bits = typename float_format<T>::bits;
+    constexpr bits bias = float_format<T>::bias;
     const lanes<bits, N> all = integer_bits(n) + lanes<bits, N>(2 * bias), first = shift_right<1>(all);
-    return p * bits_as<T>(shift_left<layout<T>::fraction>(first)) *
-           bits_as<T>(shift_left<layout<T>::fraction>(all - first));
+    return p * bits_as<T>(shift_left<float_format<T>::fraction>(first)) *
+           bits_as<T>(shift_left<float_format<T>::fraction>(all - first));
   }
 }
 

@@ -8,7 +8,7 @@
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 /// The lanes combined by the associative function `f` of lanes, halves first.
-template <class F, Number T, int N>
+template <class F, LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce(F f, lanes<T, N> a) {
   if constexpr (N == 2) {
     const lanes<T, N> swapped(picked<1>(a.v, a.v, std::make_integer_sequence<int, 2>{}));
@@ -19,25 +19,25 @@ template <class F, Number T, int N>
 }
 
 /// Sum of the lanes, pairwise; integers wrap around.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce_add(lanes<T, N> a) {
   return reduce(
       [](auto x, auto y) __attribute__((always_inline)) { return x + y; }, a);
 }
 /// Product of the lanes; integers wrap around.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce_mul(lanes<T, N> a) {
   return reduce(
       [](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a);
 }
 /// Least lane; a NaN if there is one.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce_min(lanes<T, N> a) {
   return reduce(
       [](auto x, auto y) __attribute__((always_inline)) { return minimum(x, y); }, a);
 }
 /// Greatest lane; a NaN if there is one.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce_max(lanes<T, N> a) {
   return reduce(
       [](auto x, auto y) __attribute__((always_inline)) { return maximum(x, y); }, a);

@@ -26,7 +26,7 @@ template <class F, Integer T, int N>
 }
 
 /// a - trunc(a / b) b, with the sign of `a`. Throws value_error if an integer divisor is zero.
-template <Number T, int N>
+template <LaneNumber T, int N>
 inline lanes<T, N> fmod(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (std::integral<T>) {
     return divided(
@@ -38,7 +38,7 @@ inline lanes<T, N> fmod(lanes<T, N> a, lanes<T, N> b) {
   }
 }
 /// a - floor(a / b) b, with the sign of `b`. Throws value_error if an integer divisor is zero.
-template <Number T, int N>
+template <LaneNumber T, int N>
 inline lanes<T, N> remainder(lanes<T, N> a, lanes<T, N> b) {
   const lanes<T, N> zero(T{0});
   if constexpr (std::unsigned_integral<T>) {

@@ -15,7 +15,7 @@ template <std::floating_point T, int N>
   return a != a;
 }
 /// Size of every lane. The most negative integer has none and stays what it is.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> abs(lanes<T, N> a) {
   if constexpr (std::floating_point<T>) {
     using bits = signed_of<sizeof(T)>;
@@ -42,7 +42,7 @@ template <std::floating_point T, int N>
   return bits_as<T>((bits_as<bits>(a) & ~sign) | (bits_as<bits>(b) & sign));
 }
 /// -1, 0 or 1; 0 for both zeros, NaN for NaN.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> sign(lanes<T, N> a) {
   const lanes<T, N> zero(T{0}), one(T{1});
   if constexpr (std::floating_point<T>) {
@@ -55,7 +55,7 @@ template <Number T, int N>
 }
 
 /// The lesser of two lanes; a NaN if either is one.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> minimum(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (std::floating_point<T>)
     return where(isnan(a), a, lesser(a, b));
@@ -63,7 +63,7 @@ template <Number T, int N>
     return where(a < b, a, b);
 }
 /// The greater of two lanes; a NaN if either is one.
-template <Number T, int N>
+template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> maximum(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (std::floating_point<T>)
     return where(isnan(a), a, greater(a, b));

@@ -40,10 +40,10 @@ struct streamed<64> {
 
 /// As `store`, past the cache where the processor can; `p` must then be aligned to a whole register.
 template <class S, int N>
-[[gnu::always_inline]] inline void store_past_cache(S* p, lanes<compute_type<S>, N> a) {
-  if constexpr (!fits<compute_type<S>, N>) {
-    store_past_cache(p, a.low);
-    store_past_cache(p + N / 2, a.high);
+[[gnu::always_inline]] inline void store_non_temporal(S* p, lanes<opmath_t<S>, N> a) {
+  if constexpr (!fits<opmath_t<S>, N>) {
+    store_non_temporal(p, a.low);
+    store_non_temporal(p + N / 2, a.high);
   } else {
     const auto stored = encoded<S, N>(a);
     using move = hardware::streamed<sizeof(stored)>;
@@ -63,8 +63,8 @@ inline void stream(void* to, const void* from, std::size_t bytes) {
   std::memcpy(out, in, head);
   std::size_t i = head;
   for (; i + line <= bytes; i += line)
-    store_past_cache(reinterpret_cast<std::uint8_t*>(out + i),
-                     load<vector_bytes>(reinterpret_cast<const std::uint8_t*>(in + i)));
+    store_non_temporal(reinterpret_cast<std::uint8_t*>(out + i),
+                       load<vector_bytes>(reinterpret_cast<const std::uint8_t*>(in + i)));
   std::memcpy(out + i, in + i, bytes - i);
 }
 

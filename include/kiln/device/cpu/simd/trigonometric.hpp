@@ -15,7 +15,7 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 /// |x| = n pi/2 + r; `quadrant` has the low bits of n.
 template <std::floating_point T, int N>
 struct quadrants {
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   lanes<bits, N> quadrant;
   lanes<T, N> r;
 };
@@ -27,7 +27,7 @@ template <std::floating_point T, int N>
 [[gnu::always_inline]] inline quadrants<T, N> reduce_by_half_pi(lanes<T, N> size) {
   using V = lanes<T, N>;
   constexpr bool single = sizeof(T) == 4;
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   if constexpr (single && !has_fma) {
     const auto wide = reduce_by_half_pi(convert<double>(size));
     return {convert<bits>(wide.quadrant), convert<float>(wide.r)};
@@ -73,9 +73,9 @@ template <std::floating_point T, int N>
 
 /// `a` with its sign turned where bit 1 of `quadrant` and the sign bit of `x` differ.
 template <std::floating_point T, int N>
-[[gnu::always_inline]] inline lanes<T, N> with_sign_of(lanes<typename layout<T>::bits, N> quadrant, lanes<T, N> x,
+[[gnu::always_inline]] inline lanes<T, N> with_sign_of(lanes<typename float_format<T>::bits, N> quadrant, lanes<T, N> x,
                                                        lanes<T, N> a) {
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   constexpr int top = static_cast<int>(8 * sizeof(T)) - 2;
   const lanes<bits, N> sign(bits{2} << top);
   return bits_as<T>((((shift_left<top>(quadrant) ^ bits_as<bits>(x)) & sign)) ^ bits_as<bits>(a));
@@ -104,7 +104,7 @@ template <std::floating_point T, int N>
 /// Cosine: the sine a quadrant further on.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> cos(lanes<T, N> x) {
-  using bits = typename layout<T>::bits;
+  using bits = typename float_format<T>::bits;
   const auto [quadrant, r] = reduce_by_half_pi(abs(x));
   const auto size = where(is_odd(quadrant), sin_of_reduced(r), cos_of_reduced(r));
   return unless_large([](T a) { return std::cos(a); }, x,

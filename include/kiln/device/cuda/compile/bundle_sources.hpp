@@ -70,7 +70,7 @@ class usual_layouts {
     const std::uint32_t last = 2;
     for (const std::int64_t length : {10, 64, 256, 1024, 4096, 32768, 65536}) add_contiguous({4096, length}, last);
     add_broadcast({4096, 1024}, last);
-    if (!of_.row_root) return;
+    if (!of_.reduction_rooted) return;
     for (const dims& domain : {dims{1000}, dims{1 << 20}, dims{256, 4096}, dims{4096, 256}})
       into_.add(contiguous(domain, 1), false);
   }
@@ -78,14 +78,14 @@ class usual_layouts {
   task contiguous(const dims& domain, std::uint32_t reduced = 0) const {
     task job = task_for(of_.tape, domain);
     job.reduced_axes = reduced;
-    job.row_root = of_.row_root;
+    job.reduction_rooted = of_.reduction_rooted;
     std::uint64_t next = 1;
     const auto place = [&next] { return reinterpret_cast<void*>(next++ << 44); };
     for (leaf_view& x : job.leaves)
       if (x.used) x = {place(), packed_strides(domain), x.type, true};
     for (std::size_t r = 0; r < job.results.size(); ++r)
       if (of_.tape.results[r] >= 0)
-        job.results[r] = {place(), packed_strides(domain, of_.row_root ? reduced : 0), of_.stores[r], false};
+        job.results[r] = {place(), packed_strides(domain, of_.reduction_rooted ? reduced : 0), of_.stores[r], false};
     return job;
   }
 
@@ -100,7 +100,7 @@ class usual_layouts {
     task job = contiguous(domain, reduced);
     into_.add(job, false);
     for (std::size_t r = 0; is_gradient() && r < job.results.size() && r < most_leaves; ++r) add_alone(job, r);
-    if (of_.row_root || !floating()) return;
+    if (of_.reduction_rooted || !floating()) return;
     for (result_view& y : job.results) y.add = y.data != nullptr;
     into_.add(job, false);
   }

@@ -36,7 +36,7 @@ namespace kiln::cuda {
 KILN_INLINE std::vector<source> bundle_sources(std::vector<registered_tape> tapes, std::vector<source> more) {
   const auto place = [](const registered_tape& x) {
     const tape_key k = kiln::key(x.tape);
-    return std::tuple(k.high, k.low, x.row_root, x.tape.result_count > 0 ? x.stores[0] : dtype::float32);
+    return std::tuple(k.high, k.low, x.reduction_rooted, x.tape.result_count > 0 ? x.stores[0] : dtype::float32);
   };
   std::sort(tapes.begin(), tapes.end(),
             [&](const registered_tape& a, const registered_tape& b) { return place(a) < place(b); });

@@ -245,7 +245,7 @@ KILN_INLINE std::optional<std::string> disk_cache::read(const cache_key& key) co
     folder.remove(name);
     return {};
   }
-  // The time of last use, by the day: a write for every read would be dear on a shared disk.
+  // The time of last use, by the day: a write for every read would be expensive on a shared disk.
   if (detail::older_than(found, 24 * 3600)) ::futimens(file.get(), nullptr);
   return image;
 }

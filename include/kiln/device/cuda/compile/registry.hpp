@@ -18,7 +18,7 @@ namespace kiln::cuda {
 /// A tape and what else its type says.
 struct registered_tape {
   tape_view tape = {};
-  bool row_root = false;            ///< the results are one value per row
+  bool reduction_rooted = false;    ///< the results are one value per row
   const dtype* stores = nullptr;    ///< per result: the type that it is usually stored as
   registered_tape* next = nullptr;  ///< registered before it
 };

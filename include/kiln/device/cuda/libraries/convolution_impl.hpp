@@ -48,9 +48,9 @@ KILN_INLINE void convolve(const convolution_sizes& s, dtype type, const void* x,
   if (!products) detail::set_zero(y, results, type, false, where);
   if (products)
     detail::run_convolution(s, type, detail::convolution_pass::forward, allow_tf32, where, "cudnnConvolutionForward",
-                            [&](cudnn_handle handle, const detail::convolution_plan& plan, void* room) {
+                            [&](cudnn_handle handle, const detail::convolution_plan& plan, void* workspace) {
                               return api.forward(handle, scale.one(), plan.x.handle, x, plan.w.handle, w,
-                                                 plan.how.handle, plan.chosen.algorithm, room,
+                                                 plan.how.handle, plan.chosen.algorithm, workspace,
                                                  plan.chosen.workspace_bytes, scale.keep(), plan.y.handle, y);
                             });
   if (bias == nullptr) return;
@@ -68,9 +68,9 @@ KILN_INLINE void convolve_backward_input(const convolution_sizes& s, dtype type,
   const detail::scaling scale(type, add);
   detail::run_convolution(
       s, type, detail::convolution_pass::backward_input, allow_tf32, where, "cudnnConvolutionBackwardData",
-      [&](cudnn_handle handle, const detail::convolution_plan& plan, void* room) {
+      [&](cudnn_handle handle, const detail::convolution_plan& plan, void* workspace) {
         return cudnn_api().backward_data(handle, scale.one(), plan.w.handle, w, plan.y.handle, dy, plan.how.handle,
-                                         plan.chosen.algorithm, room, plan.chosen.workspace_bytes, scale.keep(),
+                                         plan.chosen.algorithm, workspace, plan.chosen.workspace_bytes, scale.keep(),
                                          plan.x.handle, dx);
       });
 }
@@ -83,9 +83,9 @@ KILN_INLINE void convolve_backward_weight(const convolution_sizes& s, dtype type
   const detail::scaling scale(type, add);
   detail::run_convolution(
       s, type, detail::convolution_pass::backward_weight, allow_tf32, where, "cudnnConvolutionBackwardFilter",
-      [&](cudnn_handle handle, const detail::convolution_plan& plan, void* room) {
+      [&](cudnn_handle handle, const detail::convolution_plan& plan, void* workspace) {
         return cudnn_api().backward_filter(handle, scale.one(), plan.x.handle, x, plan.y.handle, dy, plan.how.handle,
-                                           plan.chosen.algorithm, room, plan.chosen.workspace_bytes, scale.keep(),
+                                           plan.chosen.algorithm, workspace, plan.chosen.workspace_bytes, scale.keep(),
                                            plan.w.handle, dw);
       });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Average pooling on the device Cuda, by cuDNN, over contiguous memory, as far as cuDNN has it. Max pooling is our own
-// (run/pool.hpp): the first among equals gets the gradient there, as on the processor.
+// (run/pooling_kernels.hpp): the first among equals gets the gradient there, as on the processor.
 #pragma once
 
 #include <kiln/core/version.hpp>

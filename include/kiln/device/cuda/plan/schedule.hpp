@@ -31,20 +31,20 @@ class scheduler {
     tape_ = std::move(tape);
     if (elements_of(job.domain) == 0) return add_nothing(std::move(job));
     const bool rows = count_reductions(job.tape) > 0;
-    if (rows && !job.row_root && !rows_can_sum(job)) return add_dense(std::move(job));
+    if (rows && !job.reduction_rooted && !rows_can_sum(job)) return add_dense(std::move(job));
     if (!rows && narrow(job)) return rows_can_sum(job) ? add_rows(std::move(job)) : add_dense(std::move(job));
     if (!rows) return add_map(std::move(job));
     task arranged = job;
     order_axes(arranged);
     collapse(arranged);
     const bool joined = std::popcount(arranged.reduced_axes) <= 1;
-    if (job.row_root && one_pass(job.tape) && all_reduced(job) &&
+    if (job.reduction_rooted && one_pass(job.tape) && all_reduced(job) &&
         (elements_of(job.domain) > shortest_to_cut || !joined))
       return add_reduction(std::move(job));
     if (columns_suit(arranged)) return add_columns(std::move(arranged));
     if (joined && few_long_rows(arranged))
-      return job.row_root && one_pass(job.tape) ? add_parts_of_rows(std::move(arranged))
-                                                : add_first_pass(std::move(arranged));
+      return job.reduction_rooted && one_pass(job.tape) ? add_parts_of_rows(std::move(arranged))
+                                                        : add_first_pass(std::move(arranged));
     if (!joined) return add_packed(std::move(job));
     add_rows(std::move(job));
   }
@@ -113,7 +113,7 @@ class scheduler {
     next.tape = tape_;
     launches.push_back(std::move(next));
   }
-  void* room(std::int64_t values, dtype type) { return memory_(static_cast<std::size_t>(values) * size_of(type)); }
+  void* workspace(std::int64_t values, dtype type) { return memory_(static_cast<std::size_t>(values) * size_of(type)); }
 
   // Rows without elements: every reduction is its identity, if it has one.
   void add_nothing(task job) {
@@ -153,12 +153,12 @@ class scheduler {
       const bool row = p.sums[r] == summed::across_rows;
       if (!row && p.sums[r] != summed::everything) continue;
       const dtype type = compute_type(y.type);
-      void* const place = room(row ? shares * length : shares, type);
+      void* const place = workspace(row ? shares * length : shares, type);
       mine.scratch[r] = reinterpret_cast<std::uintptr_t>(place);
       tapes.push_back(sum_of_leaf(type));
       task fold = task_for(view_of(*tapes.back()), row ? dims{shares, length} : dims{shares});
       fold.reduced_axes = 1;
-      fold.row_root = true;
+      fold.reduction_rooted = true;
       fold.leaves[0] = {place, row ? dims{length, 1} : dims{1}, type};
       fold.results[0] = {y.data, row ? dims{0, y.strides.back()} : dims{0}, y.type, y.add};
       folds.push_back(std::move(fold));
@@ -196,7 +196,7 @@ class scheduler {
     std::vector<void*> places;
     for (std::size_t r = 0; r < moved; ++r) {
       const dtype type = whole_rows.results[r].type;
-      places.push_back(room(rows * parts, type));
+      places.push_back(workspace(rows * parts, type));
       second.leaves[r] = {places[r], packed, type};
     }
     for (std::size_t k = 0; k < job.leaves.size(); ++k)
@@ -245,12 +245,12 @@ class scheduler {
     task first = parts_task(job, *cut.before), second = task_for(view_of(*cut.after), job.domain);
     first.reduced_axes = job.reduced_axes;
     second.reduced_axes = count_reductions(second.tape) > 0 ? job.reduced_axes : 0;
-    second.row_root = job.row_root;
+    second.reduction_rooted = job.reduction_rooted;
     second.numbers = job.numbers;
     const auto moved = static_cast<std::size_t>(cut.values);
     for (std::size_t r = 0; r < moved; ++r) {
       result_view& y = first.results[r];
-      y.data = room(rows, y.type);
+      y.data = workspace(rows, y.type);
       y.strides = packed;
       if (r < second.leaves.size() && second.leaves[r].used) second.leaves[r] = {y.data, packed, y.type};
     }
@@ -284,7 +284,7 @@ class scheduler {
     for (int i = 0; i + 1 < rank; ++i) of_parts.push_back(packed[i]);
     task second = rest_task(job, *rest, second_domain, 1);
     for (std::size_t r = 0; r < first.results.size(); ++r) {
-      first.results[r].data = room(parts * columns, first.results[r].type);
+      first.results[r].data = workspace(parts * columns, first.results[r].type);
       first.results[r].strides = packed;
       second.leaves[r] = {first.results[r].data, of_parts, first.results[r].type};
     }
@@ -320,11 +320,11 @@ class scheduler {
       const std::int64_t next = elements_of(job.domain);
       auto tape = sum_of_leaf(type);
       task sum = task_for(view_of(*tape), job.domain);
-      sum.row_root = true;
+      sum.reduction_rooted = true;
       for (int i = 0; i < job.domain.rank(); ++i)
         if (y.strides[i] == 0) sum.reduced_axes |= 1u << i;
       sum.results[0] = y;
-      y = {room(next, type), packed, type, false};
+      y = {workspace(next, type), packed, type, false};
       sum.leaves[0] = {y.data, packed, type};
       sums.emplace_back(std::move(sum), std::move(tape));
     }
@@ -336,7 +336,7 @@ class scheduler {
   void add_after_virtual(task job) {
     const cut_tape tapes = cut_after_virtual(job.tape);
     auto [first, second] =
-        cut_virtual(job, tapes, [this](std::int64_t values, dtype type) { return room(values, type); });
+        cut_virtual(job, tapes, [this](std::int64_t values, dtype type) { return workspace(values, type); });
     add(std::move(first), tapes.before);
     add(std::move(second), tapes.after);
   }
@@ -354,19 +354,19 @@ class scheduler {
       const auto tape = copy_of_leaf(x.type);
       task copy = task_for(view_of(*tape), job.domain);
       copy.leaves[0] = x;
-      x.data = room(next, x.type);
+      x.data = workspace(next, x.type);
       x.strides = packed;
       copy.results[0] = {const_cast<void*>(x.data), packed, x.type, false};
       add(std::move(copy), tape);
     }
     std::vector<std::pair<task, std::shared_ptr<const program>>> after;
     for (result_view& y : job.results) {
-      if (!y.data || job.row_root) continue;
+      if (!y.data || job.reduction_rooted) continue;
       const dtype type = compute_type(y.type);
       auto tape = copy_of_leaf(type);
       task copy = task_for(view_of(*tape), job.domain);  // a result that is narrower is summed there
       copy.results[0] = y;
-      y = {room(next, type), packed, type, false};
+      y = {workspace(next, type), packed, type, false};
       copy.leaves[0] = {y.data, packed, type};
       after.emplace_back(std::move(copy), std::move(tape));
     }

@@ -57,7 +57,7 @@ class general_scheduler {
     job.leaves[0] = what.from;
     job.results[0] = what.to;
     job.reduced_axes = summed_axes;
-    job.row_root = true;
+    job.reduction_rooted = true;
     order_axes(job);
     if (!fits(job, axes_of_copy)) job.leaves[0] = packed(job.leaves[0], job.domain, packed_strides(job.domain));
     push(std::move(job), axes_of_copy, tape);
@@ -68,7 +68,7 @@ class general_scheduler {
   /// Axes that the kernel of a tape walks along, and those of copies: as many as there can be.
   static constexpr int axes_of_tape = 4, axes_of_copy = max_rank;
 
-  void* room(std::int64_t values, dtype type) {
+  void* workspace(std::int64_t values, dtype type) {
     return memory_(static_cast<std::size_t>(std::max<std::int64_t>(values, 1)) * size_of(type));
   }
 
@@ -76,21 +76,21 @@ class general_scheduler {
   // for all. What is to be rounded, added or summed, and with `packed` everything, goes to scratch memory first.
   task with_results(task job, bool packed, std::vector<copy>& after) {
     after.clear();
-    const std::uint32_t left_out = job.row_root ? job.reduced_axes : 0;
+    const std::uint32_t left_out = job.reduction_rooted ? job.reduced_axes : 0;
     for (std::size_t r = 0; r < job.results.size(); ++r) {
       if (job.tape.results[r] < 0) continue;
       result_view& y = job.results[r];
       const dtype type = compute_type(job.tape[job.tape.results[r]].type);
-      const bool narrow = !job.row_root && is_narrow(job, y);
+      const bool narrow = !job.reduction_rooted && is_narrow(job, y);
       if (y.data && !packed && y.type == type && !y.add && !narrow) continue;
       if (!y.data) {  // all values of one that nobody wants go to one place
-        y = {room(1, type), dims::filled(job.domain.rank(), 0), type, false};
+        y = {workspace(1, type), dims::filled(job.domain.rank(), 0), type, false};
         continue;
       }
       std::int64_t values = 1;
       for (int i = 0; i < job.domain.rank(); ++i)
         if (!(left_out >> i & 1)) values *= job.domain[i];
-      copy later{{room(values, type), packed_strides(job.domain, left_out), type, true}, y, job.domain};
+      copy later{{workspace(values, type), packed_strides(job.domain, left_out), type, true}, y, job.domain};
       for (int i = job.domain.rank() - 1; i >= 0; --i) {
         if (!(left_out >> i & 1)) continue;
         later.domain.erase(i), later.from.strides.erase(i), later.to.strides.erase(i);
@@ -117,7 +117,7 @@ class general_scheduler {
     }
   }
   leaf_view packed(const leaf_view& x, const dims& domain, const dims& strides) {
-    void* const place = room(elements_of(domain), x.type);
+    void* const place = workspace(elements_of(domain), x.type);
     if (elements_of(domain) > 0) push_copy({x, {place, strides, x.type, false}, domain});
     return {place, strides, x.type, true};
   }
@@ -148,7 +148,7 @@ class general_scheduler {
     p.wide = true;
     p.apart = false;
     p.threads = rows ? 512 : 256;
-    p.row_root = rows && job.row_root;
+    p.reduction_rooted = rows && job.reduction_rooted;
     const operand_plan anywhere{access::strided, static_cast<std::uint8_t>((1u << (axes - 1)) - 1)};
     for (std::size_t k = 0; k < job.leaves.size(); ++k) {
       p.leaves.push_back(job.leaves[k].used ? anywhere : operand_plan{});

@@ -89,9 +89,9 @@ cut_tape cut_after_first_pass(const tape_view& t);
 /// At what is drawn, and at what is taken at an address: operands that can be copied after the cut.
 cut_tape cut_after_virtual(const tape_view& t);
 bool any_virtual(const task& job);
-/// A task with leaves that are no memory, in two: what is taken or drawn goes to memory that `room` gives.
+/// A task with leaves that are no memory, in two: what is taken or drawn goes to memory that `workspace` gives.
 template <class Room>
-std::pair<task, task> cut_virtual(const task& job, const cut_tape& tapes, Room room) {
+std::pair<task, task> cut_virtual(const task& job, const cut_tape& tapes, Room workspace) {
   task first = task_for(view_of(*tapes.before), job.domain), second = task_for(view_of(*tapes.after), job.domain);
   const dims packed = packed_strides(job.domain);
   for (std::size_t k = 0; k < first.leaves.size(); ++k)
@@ -99,7 +99,7 @@ std::pair<task, task> cut_virtual(const task& job, const cut_tape& tapes, Room r
   const auto moved = static_cast<std::size_t>(tapes.values);
   for (std::size_t r = 0; r < moved; ++r) {
     result_view& y = first.results[r];
-    y.data = room(elements_of(job.domain), y.type);
+    y.data = workspace(elements_of(job.domain), y.type);
     y.strides = packed;
     if (r < second.leaves.size() && second.leaves[r].used) second.leaves[r] = {y.data, packed, y.type};
   }
@@ -107,7 +107,7 @@ std::pair<task, task> cut_virtual(const task& job, const cut_tape& tapes, Room r
     if (second.leaves[k].used) second.leaves[k] = job.leaves[k - moved];
   first.numbers = second.numbers = job.numbers;
   second.reduced_axes = job.reduced_axes;
-  second.row_root = job.row_root;
+  second.reduction_rooted = job.reduction_rooted;
   second.results = job.results;
   return {std::move(first), std::move(second)};
 }

@@ -39,7 +39,7 @@ KILN_INLINE bool reduces_nothing(const task& job) {
   std::int64_t rows = 1;
   for (int i = 0; i < job.domain.rank(); ++i)
     if (!(job.reduced_axes >> i & 1)) rows *= job.domain[i];
-  if (!job.row_root || rows == 0) return false;
+  if (!job.reduction_rooted || rows == 0) return false;
   for (int i = 0; i < job.tape.size; ++i)
     if (reduces(job.tape, i) && job.tape[i].slot != folds_nothing &&
         !op_rules_table.find(job.tape[i].code)->has_identity) {
@@ -99,7 +99,7 @@ KILN_INLINE task parts_task(const task& job, const program& tape) {
   for (std::size_t k = 0; k < first.leaves.size(); ++k)
     if (first.leaves[k].used) first.leaves[k] = job.leaves[k];
   first.numbers = job.numbers;
-  first.row_root = true;
+  first.reduction_rooted = true;
   return first;
 }
 
@@ -110,7 +110,7 @@ KILN_INLINE task rest_task(const task& job, const program& tape, const dims& dom
     if (second.leaves[k].used) second.leaves[k].data = job.leaves[k - reductions].data;
   second.numbers = job.numbers;
   second.reduced_axes = reduced;
-  second.row_root = true;
+  second.reduction_rooted = true;
   return second;
 }
 

@@ -101,7 +101,7 @@ struct plan {
   std::size_t shared_bytes = 0;           ///< dynamic shared memory of a block
   int at_once = 1;                        ///< reduce_all: steps of a thread whose loads are under way together
   int tile = 0;                           ///< transpose: elements along both sides of a tile
-  bool row_root = false;                  ///< the results are one value per row
+  bool reduction_rooted = false;          ///< the results are one value per row
   bool cut = false;                       ///< columns: the rows are cut into parts, each with results of its own
   bool even = false;                      ///< row programs, reduce_all: a row is whole steps, none ends within one
   std::vector<operand_plan> leaves = {};  ///< per slot

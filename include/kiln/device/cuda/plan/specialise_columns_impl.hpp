@@ -8,7 +8,7 @@ namespace kiln::cuda {
 
 KILN_INLINE bool columns_suit(const task& job) {
   const int rank = job.domain.rank();
-  if (!job.row_root || rank < 2 || job.reduced_axes != 1u << (rank - 1)) return false;
+  if (!job.reduction_rooted || rank < 2 || job.reduced_axes != 1u << (rank - 1)) return false;
   bool along = false;
   for (const leaf_view& x : job.leaves) {
     if (!x.used) continue;
@@ -29,7 +29,7 @@ KILN_INLINE plan plan_columns(task& job) {
   const int rank = job.domain.rank();
   detail::swap_axes(job, rank - 2, rank - 1);
   plan p{.shape = kernel_shape::columns, .rank = rank, .row_axes = 1};
-  p.row_root = true;
+  p.reduction_rooted = true;
   p.cut = job.part > 0;
   p.wide = detail::needs_wide(job);
   p.apart = detail::all_apart(job);

@@ -126,7 +126,7 @@ KILN_INLINE int step_of(const task& job, int most) {
 KILN_INLINE int work_of(const tape_view& t) {
   int work = 0;
   for (int i = 0; i < t.size; ++i)
-    if (const found_rules op = op_rules_table.find(t[i].code)) work += op->dear ? 4 : 1;
+    if (const found_rules op = op_rules_table.find(t[i].code)) work += op->expensive ? 4 : 1;
   return work;
 }
 
@@ -161,7 +161,7 @@ KILN_INLINE std::string plan::key() const {
   if (recompute) out += " recomputed";
   if (tile) out += message(" tile ", tile);
   if (at_once != 1) out += message(" at once ", at_once);
-  if (row_root) out += " to rows";
+  if (reduction_rooted) out += " to rows";
   if (cut) out += " cut";
   if (even) out += " even";
   if (!apart) out += " overlapping";

@@ -27,12 +27,12 @@ struct row_facts : tape_facts {
 row_facts facts_of(const tape_view& t, const std::vector<operand_plan>& leaves);
 
 /// What result y of a row program adds up over a collapsed domain.
-summed sum_of(const result_view& y, const dims& domain, bool row_root);
+summed sum_of(const result_view& y, const dims& domain, bool reduction_rooted);
 
 int power_of_two_at_least(std::int64_t n);
 
 /// The passes over a row that read each leaf slot, as bits, where none leaves values to a later one.
-std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool row_root);
+std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool reduction_rooted);
 
 /// Plans rows that take 1024 threads: in registers, what these have no room for in shared memory, and the next row
 /// ahead if there is any left. False if no block can hold such a row.

@@ -17,8 +17,8 @@ KILN_INLINE row_facts facts_of(const tape_view& t, const std::vector<operand_pla
   return f;
 }
 
-KILN_INLINE summed sum_of(const result_view& y, const dims& domain, bool row_root) {
-  if (row_root) return summed::nothing;
+KILN_INLINE summed sum_of(const result_view& y, const dims& domain, bool reduction_rooted) {
+  if (reduction_rooted) return summed::nothing;
   bool fixed = true, moves = true;  // over all rows; for all axes of the rows
   for (int i = 0; i + 1 < domain.rank(); ++i) {
     fixed &= y.strides[i] == 0;
@@ -42,7 +42,7 @@ KILN_INLINE int power_of_two_at_least(std::int64_t n) {
   return p;
 }
 
-KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool row_root) {
+KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool reduction_rooted) {
   std::vector<std::uint32_t> passes(static_cast<std::size_t>(t.size)), of_slots;
   const auto mark = [&](auto& self, int i, std::uint32_t pass) -> void {
     if (i < 0 || facts.values[static_cast<std::size_t>(i)].at != level::element) return;
@@ -53,7 +53,7 @@ KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_f
   };
   for (int i = 0; i < t.size; ++i)
     if (reduces(t, i)) mark(mark, t[i].a, 1u << (facts.values[static_cast<std::size_t>(i)].phase - 1));
-  for (int r = 0; r < t.result_count && !row_root; ++r) mark(mark, t.results[r], 1u << facts.last_phase);
+  for (int r = 0; r < t.result_count && !reduction_rooted; ++r) mark(mark, t.results[r], 1u << facts.last_phase);
   for (int i = 0; i < t.size; ++i) {
     if (t[i].code != opcode::leaf) continue;
     of_slots.resize(std::max(of_slots.size(), static_cast<std::size_t>(t[i].slot) + 1));
@@ -71,7 +71,7 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
     return (share * std::max<std::int64_t>(3, static_cast<std::int64_t>(size)) + 3) / 4;
   };
   std::vector<std::uint32_t> passes(p.leaves.size());
-  const std::vector<std::uint32_t> of_slots = passes_of(job.tape, facts, p.row_root);
+  const std::vector<std::uint32_t> of_slots = passes_of(job.tape, facts, p.reduction_rooted);
   for (std::size_t k = 0; k < of_slots.size() && k < passes.size(); ++k)
     passes[static_cast<std::size_t>(p.same_as[k])] |= of_slots[k];
   std::int64_t live = 0, widest = 0;
@@ -84,17 +84,17 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
     widest = std::max(widest, words(size_of(job.leaves[k].type)));
   }
   std::size_t computed = 4;
-  bool dear = false;
+  bool expensive = false;
   for (int i = 0; i < job.tape.size; ++i) {
     const found_rules op = op_rules_table.find(job.tape[i].code);
     computed = std::max(computed, job.tape[i].type == dtype::float64 ? std::size_t{8} : std::size_t{4});
-    dear |= op && op->dear && !op->reduces && facts.values[static_cast<std::size_t>(i)].at == level::element;
+    expensive |= op && op->expensive && !op->reduces && facts.values[static_cast<std::size_t>(i)].at == level::element;
   }
   for (std::size_t r = 0; r < p.sums.size(); ++r)
     if (p.sums[r] == summed::across_rows) live += words(size_of(compute_type(job.results[r].type)));
   // Values that a pass leaves take the place of a leaf that is not read again, and are made anew where that is too
   // small.
-  if (dear && facts.last_phase > 0) {
+  if (expensive && facts.last_phase > 0) {
     p.recompute = words(computed) > most_held_words;
     if (!p.recompute) live += std::max<std::int64_t>(0, words(computed) - widest);
   }
@@ -148,7 +148,7 @@ KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes) {
     throw value_error(message("cuda: the rows of a domain ", job.domain, " run along ", row_axes,
                               " axes that do not join into one: make the operands contiguous first"));
   plan p{.shape = kernel_shape::long_rows, .rank = job.domain.rank(), .row_axes = 1};
-  p.row_root = job.row_root;
+  p.reduction_rooted = job.reduction_rooted;
   p.wide = detail::needs_wide(job);
   p.apart = detail::all_apart(job);
   detail::find_same_leaves(job, p);
@@ -156,28 +156,29 @@ KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes) {
   detail::plan_operands(job, p);
   int arrays = 0;
   for (std::size_t r = 0; r < job.results.size(); ++r) {
-    p.sums.push_back(job.results[r].data ? detail::sum_of(job.results[r], job.domain, job.row_root) : summed::nothing);
+    p.sums.push_back(job.results[r].data ? detail::sum_of(job.results[r], job.domain, job.reduction_rooted)
+                                         : summed::nothing);
     arrays += p.sums.back() == summed::across_rows;
   }
   for (std::size_t i = 0; i < p.leaves.size(); ++i)
     arrays += p.leaves[i].how >= access::vectors && p.same_as[i] == static_cast<std::int16_t>(i);
   const detail::row_facts facts = detail::facts_of(job.tape, p.leaves);
-  if (facts.last_phase > 0) ++arrays;  // a dear value between passes
+  if (facts.last_phase > 0) ++arrays;  // an expensive value between passes
   const std::int64_t length = job.domain.back();
   p.even = length % p.step == 0;
-  const int room =
+  const int capacity =
       std::max(1, most_held / std::max(arrays, 1) / p.step) * p.step;  // elements of an array a thread holds
-  if (length <= std::min<std::int64_t>(1024, 32 * room)) {
+  if (length <= std::min<std::int64_t>(1024, 32 * capacity)) {
     p.shape = kernel_shape::warp_per_row;
     p.threads = 128;
     // Short rows leave lanes to others: two steps each, where registers have room for them, so that few lanes fold.
-    const std::int64_t steps = (length + p.step - 1) / p.step, share = std::min(2, room / p.step);
+    const std::int64_t steps = (length + p.step - 1) / p.step, share = std::min(2, capacity / p.step);
     p.lanes = std::min(32, detail::power_of_two_at_least((steps + share - 1) / share));
     p.held = detail::power_of_two_at_least((steps + p.lanes - 1) / p.lanes);
     return p;
   }
   // Some 16 elements each until the block is full: less text to compile, more threads that wait for memory.
-  const int share = std::min(room, 16);
+  const int share = std::min(capacity, 16);
   p.threads = std::clamp(detail::power_of_two_at_least((length + share - 1) / share), 128, 1024);
   if (p.threads < 1024) {
     p.shape = kernel_shape::block_per_row;

@@ -33,7 +33,7 @@ struct task {
   tape_view tape = {};
   dims domain = {};
   std::uint32_t reduced_axes = 0;          ///< of a row program: bit i is set if axis i belongs to the row
-  bool row_root = false;                   ///< of a row program: the results are one value per row
+  bool reduction_rooted = false;           ///< of a row program: the results are one value per row
   std::vector<leaf_view> leaves = {};      ///< per leaf slot
   std::vector<result_view> results = {};   ///< per result of the tape
   std::int64_t part = 0;                   ///< columns only: rows that one block adds up; 0: all of them

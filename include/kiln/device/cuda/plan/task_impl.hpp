@@ -25,7 +25,7 @@ KILN_INLINE void take(task& to, const common::task& asked) {
   to.tape = program.tape;
   to.domain = asked.domain;
   to.reduced_axes = asked.reduced_axes;
-  to.row_root = program.row_root;
+  to.reduction_rooted = program.reduction_rooted;
   to.numbers = asked.scalars;
   to.leaves.assign(static_cast<std::size_t>(program.slots), {.used = false});
   for (int i = 0; i < program.tape.size; ++i) {

@@ -20,7 +20,7 @@ class row_printer {
  public:
   row_printer(const task& job, const plan& p, const tape_view& t)
       : p_(p), t_(t), values_(t), at_(job, p, t, values_), facts_(facts_of(t, p.leaves)) {
-    passes_ = facts_.last_phase + (p.row_root ? 0 : 1);
+    passes_ = facts_.last_phase + (p.reduction_rooted ? 0 : 1);
     kept_since_.assign(static_cast<std::size_t>(t.size), -1);
     plan_passes();
   }
@@ -69,9 +69,9 @@ class row_printer {
     const found_rules op = op_rules_table.find(t_[i].code);
     return op && op->reduces;
   }
-  bool dear(int i) const {
+  bool expensive(int i) const {
     const found_rules op = op_rules_table.find(t_[i].code);
-    return op && op->dear && !op->reduces;
+    return op && op->expensive && !op->reduces;
   }
   bool per_element(int i) const { return facts_.values[at(i)].at == level::element; }
 
@@ -93,14 +93,14 @@ class row_printer {
         if (at_.wanted(r)) mark(needed, t_.results[r], pass);
     return needed;
   }
-  bool delivers(int pass) const { return !p_.row_root && pass == passes_ - 1; }
-  // In registers: leaves and dear values stay from the pass that has them first.
+  bool delivers(int pass) const { return !p_.reduction_rooted && pass == passes_ - 1; }
+  // In registers: leaves and expensive values stay from the pass that has them first.
   void plan_passes() {
     for (int pass = 0; pass < passes_ && held(); ++pass) {
       const std::vector<bool> now = needed_in(pass);
       for (int i = 0; i < t_.size; ++i) {
         if (!now[at(i)] || kept_since_[at(i)] >= 0 || is_address(t_[i]) ||
-            !((dear(i) && !p_.recompute) || t_[i].code == opcode::leaf))
+            !((expensive(i) && !p_.recompute) || t_[i].code == opcode::leaf))
           continue;
         for (int later = pass + 1; later < passes_; ++later)
           if (needed_in(later)[at(i)]) kept_since_[at(i)] = static_cast<std::int16_t>(pass);
@@ -129,7 +129,7 @@ class row_printer {
       print_pass(out, pass, index);
     }
     define_row_values(out, facts_.last_phase);
-    if (p_.row_root) deliver_rows(out);
+    if (p_.reduction_rooted) deliver_rows(out);
     for (int r = 0; r < t_.result_count; ++r) deliver_row_sum(out, r);
     if (folds_ > 0 && p_.shape != kernel_shape::warp_per_row) out.add("__syncthreads();");
     out.close();

@@ -1228,7 +1228,7 @@ __device__ inline void multiply_matrices<bfloat16>(float& c0, float& c1, float& 
 
 }  // namespace kiln::kernels
 )cuh"},
-    {"kernels/pool.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+    {"kernels/pooling.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
 // Poolings and their gradients, one thread for each element that is written: the gradient of an element is gathered
 // from the windows that it lies under, so that no two threads add to one place.
 #pragma once
@@ -1238,7 +1238,7 @@ __device__ inline void multiply_matrices<bfloat16>(float& c0, float& c1, float& 
 namespace kiln::kernels {
 
 /// Images (planes, rows, columns), places (planes, rows, columns) and the window that moves over them.
-struct pool_shape {
+struct pooling_shape {
   int64 planes, rows, columns, place_rows, place_columns;
   int64 kernel[2], stride[2], padding[2], dilation[2];
   int64 fixed;            // if not 0: what every average is divided by
@@ -1246,11 +1246,11 @@ struct pool_shape {
 };
 
 /// The element of a window along an axis, or the place of a window over an element; whether there is one.
-__device__ inline bool under(const pool_shape& s, int axis, int64 place, int64 at, int64 size, int64& out) {
+__device__ inline bool under(const pooling_shape& s, int axis, int64 place, int64 at, int64 size, int64& out) {
   out = place * s.stride[axis] - s.padding[axis] + at * s.dilation[axis];
   return out >= 0 && out < size;
 }
-__device__ inline bool over(const pool_shape& s, int axis, int64 element, int64 at, int64 places, int64& out) {
+__device__ inline bool over(const pooling_shape& s, int axis, int64 element, int64 at, int64 places, int64& out) {
   const int64 start = element + s.padding[axis] - at * s.dilation[axis];
   out = start / s.stride[axis];
   return start >= 0 && out * s.stride[axis] == start && out < places;
@@ -1258,7 +1258,7 @@ __device__ inline bool over(const pool_shape& s, int axis, int64 element, int64 
 
 /// Calls f(row, column) for the elements under a window, in order, until it returns true.
 template <class F>
-__device__ inline void each_under(const pool_shape& s, int64 place_row, int64 place_column, F f) {
+__device__ inline void each_under(const pooling_shape& s, int64 place_row, int64 place_column, F f) {
   for (int64 a = 0; a < s.kernel[0]; ++a) {
     int64 row, column;
     if (!under(s, 0, place_row, a, s.rows, row)) continue;
@@ -1268,7 +1268,7 @@ __device__ inline void each_under(const pool_shape& s, int64 place_row, int64 pl
 }
 /// Calls f(place_row, place_column) for the windows over an element.
 template <class F>
-__device__ inline void each_over(const pool_shape& s, int64 row, int64 column, F f) {
+__device__ inline void each_over(const pooling_shape& s, int64 row, int64 column, F f) {
   for (int64 a = 0; a < s.kernel[0]; ++a) {
     int64 place_row, place_column;
     if (!over(s, 0, row, a, s.place_rows, place_row)) continue;
@@ -1288,7 +1288,7 @@ __device__ inline void each_of(int64 planes, int64 rows, int64 columns, F f) {
 }
 
 template <class T>
-__device__ inline void max_pool(const T* x, T* y, const pool_shape& s) {
+__device__ inline void max_pool(const T* x, T* y, const pooling_shape& s) {
   each_of(s.planes, s.place_rows, s.place_columns, [&](int64 plane, int64 row, int64 column, int64 i) {
     const T* const image = x + plane * s.rows * s.columns;
     auto most = -infinity<typename computed_in<T>::type>();
@@ -1302,7 +1302,7 @@ __device__ inline void max_pool(const T* x, T* y, const pool_shape& s) {
 }
 /// The first of the largest elements, or the last nan, gets the gradient of a window.
 template <class T>
-__device__ inline void max_pool_backward(const T* x, const T*, const T* dy, T* dx, const pool_shape& s, bool add) {
+__device__ inline void max_pool_backward(const T* x, const T*, const T* dy, T* dx, const pooling_shape& s, bool add) {
   each_of(s.planes, s.rows, s.columns, [&](int64 plane, int64 row, int64 column, int64 i) {
     const T* const image = x + plane * s.rows * s.columns;
     auto sum = add ? value_of(dx[i]) : typename computed_in<T>::type(0);
@@ -1326,7 +1326,7 @@ __device__ inline void max_pool_backward(const T* x, const T*, const T* dy, T* d
 }
 
 /// How many elements of an axis an average counts.
-__device__ inline int64 counted(const pool_shape& s, int axis, int64 place, int64 size) {
+__device__ inline int64 counted(const pooling_shape& s, int axis, int64 place, int64 size) {
   const int64 at = place * s.stride[axis] - s.padding[axis];
   int64 end = at + s.kernel[axis] < size + s.padding[axis] ? at + s.kernel[axis] : size + s.padding[axis];
   if (s.padding_counts) return end - at;
@@ -1334,12 +1334,12 @@ __device__ inline int64 counted(const pool_shape& s, int axis, int64 place, int6
   return end - (at > 0 ? at : 0);
 }
 template <class C>
-__device__ inline C divisor_of(const pool_shape& s, int64 row, int64 column) {
+__device__ inline C divisor_of(const pooling_shape& s, int64 row, int64 column) {
   return C(s.fixed != 0 ? s.fixed : counted(s, 0, row, s.rows) * counted(s, 1, column, s.columns));
 }
 
 template <class T>
-__device__ inline void average_pool(const T* x, T* y, const pool_shape& s) {
+__device__ inline void average_pool(const T* x, T* y, const pooling_shape& s) {
   using C = typename computed_in<T>::type;
   each_of(s.planes, s.place_rows, s.place_columns, [&](int64 plane, int64 row, int64 column, int64 i) {
     const T* const image = x + plane * s.rows * s.columns;
@@ -1352,7 +1352,7 @@ __device__ inline void average_pool(const T* x, T* y, const pool_shape& s) {
   });
 }
 template <class T>
-__device__ inline void average_pool_backward(const T* dy, T* dx, const pool_shape& s, bool add) {
+__device__ inline void average_pool_backward(const T* dy, T* dx, const pooling_shape& s, bool add) {
   using C = typename computed_in<T>::type;
   each_of(s.planes, s.rows, s.columns, [&](int64 plane, int64 row, int64 column, int64 i) {
     C sum = add ? value_of(dx[i]) : C(0);

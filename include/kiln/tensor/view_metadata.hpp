@@ -14,7 +14,7 @@ namespace kiln::detail {
 void follow_base(tensor_state& view);
 
 /// The tensor has another history since an in-place write: its views will follow, and what it is a view of is told.
-void history_changed(tensor_state& target);
+void metadata_changed(tensor_state& target);
 
 /// Whether the tensor is a view, of a view ..., of a leaf, and none itself.
 bool shows_leaf(const tensor_state& t);
@@ -38,5 +38,5 @@ ref<tensor_state> new_view(const ref<tensor_state>& of, const runnable* add, con
 }  // namespace kiln::detail
 
 #ifndef KILN_COMPILED
-#include <kiln/tensor/view_history_impl.hpp>
+#include <kiln/tensor/view_metadata_impl.hpp>
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The definitions of view_history.hpp.
+// The definitions of view_metadata.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <kiln/core/lock.hpp>
 #include <kiln/tensor/op_node.hpp>
 #include <kiln/tensor/recorder.hpp>
-#include <kiln/tensor/view_history.hpp>
+#include <kiln/tensor/view_metadata.hpp>
 
 namespace kiln::detail {
 
@@ -157,8 +157,8 @@ class overwritten_part_node final : public op_node_of<2> {
     if (wants(1)) r.add(*input[1], r.copy(r.view(gradient, part_.where(), device()), device()), device());
     if (!wants(0)) return;
     const ref<tensor_state> rest = without_part(*gradient);
-    if (gradient->history)
-      set_producer(*rest, new overwritten_part_node(gradient->history, nullptr, part_.where(), part_.how()));
+    if (gradient->autograd_metadata)
+      set_producer(*rest, new overwritten_part_node(gradient->autograd_metadata, nullptr, part_.where(), part_.how()));
     r.add(*input[0], rest, device());
   }
 
@@ -177,15 +177,15 @@ class overwritten_part_node final : public op_node_of<2> {
 };
 
 // Histories of views are made while others read them: `row * 2` on two threads.
-KILN_INLINE short_lock& history_lock() {
+KILN_INLINE short_lock& metadata_lock() {
   static constinit short_lock lock;
   return lock;
 }
 
 KILN_INLINE ref<gradient_record> view_record(const view_state& v) {
-  if (!v.base->history) return nullptr;
+  if (!v.base->autograd_metadata) return nullptr;
   ref<gradient_record> made = new_record(v.type, v.sizes);
-  made->producer = ref<graph_node>::adopt(new view_node(v.base->history, v.where, v.add));
+  made->producer = ref<graph_node>::adopt(new view_node(v.base->autograd_metadata, v.where, v.add));
   return made;
 }
 
@@ -199,7 +199,7 @@ KILN_INLINE void look_at_base(view_state& v, const ref<tensor_state>& of, const 
       if (strides[i] == 0 && sizes[i] > 1) return true;
     return false;
   };
-  const auto is_leaf = [](const tensor_state& t) { return t.history && t.history->leaf; };
+  const auto is_leaf = [](const tensor_state& t) { return t.autograd_metadata && t.autograd_metadata->leaf; };
   v.base = of;
   if (!repeats(v.sizes, v.strides)) {
     while (v.base->is_view && !is_leaf(*v.base)) v.base = ref<tensor_state>(static_cast<view_state&>(*v.base).base);
@@ -224,10 +224,12 @@ KILN_INLINE void look_at_base(view_state& v, const ref<tensor_state>& of, const 
 
 // A view of a view also knows the way through that one.
 KILN_INLINE void lead_through(const view_state& v, const tensor_state& of, const layout_change& change) {
-  if (!v.history || v.history->leaf || !of.is_view || v.base.get() == &of || !of.history || of.history->leaf) return;
+  if (!v.autograd_metadata || v.autograd_metadata->leaf || !of.is_view || v.base.get() == &of ||
+      !of.autograd_metadata || of.autograd_metadata->leaf)
+    return;
   try {
-    static_cast<view_node&>(*v.history->producer)
-        .lead_through(of.history, change({of.sizes, contiguous_strides(of.sizes), 0}));
+    static_cast<view_node&>(*v.autograd_metadata->producer)
+        .lead_through(of.autograd_metadata, change({of.sizes, contiguous_strides(of.sizes), 0}));
   } catch (const shape_error&) {  // strides allowed the change that a contiguous tensor does not
   }
 }
@@ -253,9 +255,9 @@ KILN_INLINE ref<tensor_state> new_view(const ref<tensor_state>& of, const runnab
   v->is_view = true;
   fill(*v);
   v->add = add;
-  const locked own(history_lock());
+  const locked own(metadata_lock());
   look_at_base(*v, of, change);
-  v->history = view_record(*v);
+  v->autograd_metadata = view_record(*v);
   lead_through(*v, *of, change);
   v->made_after.store(v->base->histories.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return made;
@@ -267,7 +269,7 @@ KILN_INLINE ref<tensor_state> new_view(const ref<tensor_state>& of, const runnab
     throw graph_error(message("a view of shape ", v.sizes,
                               " repeats elements of a tensor that has since been moved into the flat buffer of an "
                               "optimizer: make the view again"));
-  const locked own(history_lock());
+  const locked own(metadata_lock());
   if (v.memory == v.base->memory) return;
   v.data = static_cast<char*>(v.base->data) + v.where.offset * static_cast<std::int64_t>(size_of(v.type));
   v.strides = v.where.strides;
@@ -281,18 +283,18 @@ KILN_INLINE void follow_base(tensor_state& view) {
   if (!(v.memory == v.base->memory)) show_moved_base(v);
   if (v.made_after.load(std::memory_order_acquire) == v.base->histories.load(std::memory_order_acquire)) return;
   ref<gradient_record> before;  // ends when the lock is free again
-  const locked own(history_lock());
+  const locked own(metadata_lock());
   const std::uint32_t now = v.base->histories.load(std::memory_order_relaxed);
   if (v.made_after.load(std::memory_order_relaxed) == now) return;
-  if (!(v.history && v.history->leaf)) {
-    before = std::exchange(v.history, view_record(v));
+  if (!(v.autograd_metadata && v.autograd_metadata->leaf)) {
+    before = std::exchange(v.autograd_metadata, view_record(v));
     v.histories.store(v.histories.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   v.made_after.store(now, std::memory_order_release);
 }
 
-KILN_INLINE void history_changed(tensor_state& target) {
-  const locked own(history_lock());
+KILN_INLINE void metadata_changed(tensor_state& target) {
+  const locked own(metadata_lock());
   for (tensor_state* t = &target;;) {
     const auto now = [](tensor_state& of) { return of.histories.load(std::memory_order_relaxed) + 1; };
     t->histories.store(now(*t), std::memory_order_release);
@@ -300,19 +302,20 @@ KILN_INLINE void history_changed(tensor_state& target) {
     auto& v = static_cast<view_state&>(*t);
     tensor_state& base = *v.base;
     ref<gradient_record> made = new_record(base.type, base.sizes);
-    made->producer = ref<graph_node>::adopt(new overwritten_part_node(base.history, v.history, v.where, v.add));
-    base.history = std::move(made);
+    made->producer =
+        ref<graph_node>::adopt(new overwritten_part_node(base.autograd_metadata, v.autograd_metadata, v.where, v.add));
+    base.autograd_metadata = std::move(made);
     v.made_after.store(now(base), std::memory_order_release);
     t = &base;
   }
 }
 
 KILN_INLINE bool shows_leaf(const tensor_state& t) {
-  if (!t.is_view || (t.history && t.history->leaf)) return false;
-  const locked own(history_lock());  // other views of the base may be written by other threads
+  if (!t.is_view || (t.autograd_metadata && t.autograd_metadata->leaf)) return false;
+  const locked own(metadata_lock());  // other views of the base may be written by other threads
   for (const tensor_state* at = &t; at->is_view;) {
     at = static_cast<const view_state*>(at)->base.get();
-    if (at->history && at->history->leaf) return true;
+    if (at->autograd_metadata && at->autograd_metadata->leaf) return true;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Poolings by kernels of our own against plain loops, over windows that cuDNN has and that it has not.
 #include <kiln/device/cuda/memory/memory_copy.hpp>
-#include <kiln/device/cuda/run/pool.hpp>
+#include <kiln/device/cuda/run/pooling_kernels.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
 
@@ -80,16 +80,16 @@ void check(const pooling_sizes& s, const average_divisor& divisor) {
   const by_hand want(s, divisor, x, dy);
   const on_device from(x), gradient(dy), y(list(dy.size())), dx(list(x.size(), 1.0f));
   const auto& where = cuda::current_stream({});
-  cuda::pool_max(s, dtype::float32, from.data(), y.data(), where);
+  cuda::own_max_pool(s, dtype::float32, from.data(), y.data(), where);
   CHECK(furthest(y.values(), want.most) == 0);
-  cuda::pool_max_backward(s, dtype::float32, from.data(), y.data(), gradient.data(), dx.data(), true, where);
+  cuda::own_max_pool_backward(s, dtype::float32, from.data(), y.data(), gradient.data(), dx.data(), true, where);
   CHECK(furthest(dx.values(), want.dx_most) < 1e-6);
-  cuda::pool_average(s, divisor, dtype::float32, from.data(), y.data(), where);
+  cuda::own_average_pool(s, divisor, dtype::float32, from.data(), y.data(), where);
   CHECK(furthest(y.values(), want.average) < 1e-5);
   const on_device again(list(x.size(), 1.0f));
-  cuda::pool_average_backward(s, divisor, dtype::float32, gradient.data(), again.data(), true, where);
+  cuda::own_average_pool_backward(s, divisor, dtype::float32, gradient.data(), again.data(), true, where);
   CHECK(furthest(again.values(), want.dx_average) < 1e-5);
-  cuda::pool_average_backward(s, divisor, dtype::float32, gradient.data(), again.data(), false, where);
+  cuda::own_average_pool_backward(s, divisor, dtype::float32, gradient.data(), again.data(), false, where);
   list without = want.dx_average;
   for (float& v : without) v -= 1;
   CHECK(furthest(again.values(), without) < 1e-5);
@@ -114,7 +114,8 @@ TEST_CASE("pool: compiles for every floating type and four architectures") {
   }
   std::string text;
   for (const dtype type : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
-    for (const int which : {0, 1, 2, 3}) text += cuda::print_pool(static_cast<cuda::pool_kernel>(which), type).text;
+    for (const int which : {0, 1, 2, 3})
+      text += cuda::print_pooling(static_cast<cuda::pooling_kernel>(which), type).text;
   for (const int architecture : {80, 90, 100, 120}) {
     const auto made = nvrtc.compile(text, architecture);
     CHECK_MESSAGE(made.log.empty(), made.log);

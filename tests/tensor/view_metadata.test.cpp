@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Views and what they are views of share one history: drawn programs of views, views of views and in-place writes to
 // any of them, against a tape of single numbers in double that knows neither views nor versions; and cases by hand.
-#include <kiln/tensor/view_history.hpp>
+#include <kiln/tensor/view_metadata.hpp>
 
 #include <doctest/doctest.h>
 
@@ -78,9 +78,12 @@ class program_of_views {
     switch (below(8)) {
       case 0:
       case 1:
-      case 2: return add_view(i);
-      case 3: return combine(i);
-      default: return write(i);
+      case 2:
+        return add_view(i);
+      case 3:
+        return combine(i);
+      default:
+        return write(i);
     }
   }
   // False if a value that a gradient needs was overwritten.
@@ -252,7 +255,7 @@ void check_gradient_of(const Tensor<double>& w, std::initializer_list<double> ex
 
 }  // namespace
 
-TEST_CASE("view_history: programs of views and in-place writes have the gradients of their single numbers") {
+TEST_CASE("view_metadata: programs of views and in-place writes have the gradients of their single numbers") {
   int refused = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
@@ -263,7 +266,7 @@ TEST_CASE("view_history: programs of views and in-place writes have the gradient
   CHECK(refused < 40);  // a value that a gradient needs was overwritten
 }
 
-TEST_CASE("view_history: a write to a view of all elements reaches the base, and the other way round") {
+TEST_CASE("view_metadata: a write to a view of all elements reaches the base, and the other way round") {
   Tensor<double> w = leaf({1, 2, 3, 4}), x = zeros<double>({4});
   Tensor<double> y = x.reshape({2, 2}), row = y.select(0, 1);
   y += w.reshape({2, 2});
@@ -280,7 +283,7 @@ TEST_CASE("view_history: a write to a view of all elements reaches the base, and
   check_gradient_of(w, {0, 3, 3, 0});
 }
 
-TEST_CASE("view_history: what a write to a part replaced gets no gradient any more") {
+TEST_CASE("view_metadata: what a write to a part replaced gets no gradient any more") {
   Tensor<double> w = leaf({1, 2, 3});
   Tensor<double> x = w * 2.0;
   const Tensor<double> before = x * 1.0;
@@ -290,7 +293,7 @@ TEST_CASE("view_history: what a write to a part replaced gets no gradient any mo
   check_gradient_of(w, {22, 20, 22});
 }
 
-TEST_CASE("view_history: views of leaves are written while nothing is recorded, else refused") {
+TEST_CASE("view_metadata: views of leaves are written while nothing is recorded, else refused") {
   Tensor<double> w = leaf({1, 2, 3});
   Tensor<double> part = w.slice(0, 1);
   CHECK_THROWS_WITH_AS(part *= 2.0, doctest::Contains("no_grad"), graph_error);
@@ -305,7 +308,7 @@ TEST_CASE("view_history: views of leaves are written while nothing is recorded, 
   check_gradient_of(w, {0, 8, 12});
 }
 
-TEST_CASE("view_history: a view made under no_grad does not take a write that needs a gradient") {
+TEST_CASE("view_metadata: a view made under no_grad does not take a write that needs a gradient") {
   const Tensor<double> w = leaf({1, 2, 3});
   Tensor<double> x = zeros<double>({2, 3}), row;
   {
@@ -317,7 +320,7 @@ TEST_CASE("view_history: a view made under no_grad does not take a write that ne
   CHECK(x(0, 2) == 1);
 }
 
-TEST_CASE("view_history: what is detached shares values and no history") {
+TEST_CASE("view_metadata: what is detached shares values and no history") {
   Tensor<double> w = leaf({1, 2, 3}), x = w * 2.0, d = x.detach();
   Tensor<double> part = d.slice(0, 1);
   part += w.slice(0, 1);
@@ -327,11 +330,11 @@ TEST_CASE("view_history: what is detached shares values and no history") {
   check_gradient_of(w, {2, 12, 12});
 }
 
-TEST_CASE("view_history: bases that are not contiguous, and reshapes that only the view's strides allow") {
+TEST_CASE("view_metadata: bases that are not contiguous, and reshapes that only the view's strides allow") {
   Tensor<double> w = leaf({1, 2, 3, 4, 5, 6});
   std::vector<double> columns(6, 1.0);
   Tensor<double> base = from_blob(columns.data(), {2, 3}, {1, 2});  // column-major
-  Tensor<double> flat = base.t().reshape({6});                     // a view: base.t() is contiguous
+  Tensor<double> flat = base.t().reshape({6});                      // a view: base.t() is contiguous
   flat += w;
   CHECK(columns[5] == 7);
   REQUIRE(base.needs_grad());
@@ -339,7 +342,7 @@ TEST_CASE("view_history: bases that are not contiguous, and reshapes that only t
   check_gradient_of(w, {1, 4, 2, 5, 3, 6});
 }
 
-TEST_CASE("view_history: a leaf that is a view stays one") {
+TEST_CASE("view_metadata: a leaf that is a view stays one") {
   Tensor<double> x = ones<double>({4}), v = x.slice(0, 1, 3);
   v.requires_grad();
   Tensor<double> w = leaf({1, 2, 3, 4});
@@ -349,7 +352,7 @@ TEST_CASE("view_history: a leaf that is a view stays one") {
   CHECK(v.grad()(1) == 8);
 }
 
-TEST_CASE("view_history: a long chain of views that repeat elements ends without using up the stack") {
+TEST_CASE("view_metadata: a long chain of views that repeat elements ends without using up the stack") {
   Tensor<double> w = leaf({1, 2});
   Tensor<double> v = w.reshape({1, 2});
   for (int i = 0; i < 20000; ++i) v = v.expand({3, 2}).slice(0, 0, 1);
