@@ -95,7 +95,7 @@ TEST_CASE("print_rows: rows that fill a block lie in shared memory too, or are c
     return std::any_of(c.how.leaves.begin(), c.how.leaves.end(), [=](const auto& x) { return x.kept == place; });
   };
   int shared = 0, ahead = 0, both = 0;
-  const emulate::module module(together(cases), emulated::headers());
+  const emulated::module module(together(cases));
   for (row_case& c : cases) {
     const bool s = has(c, cuda::row_place::shared), a = has(c, cuda::row_place::ahead);
     shared += s, ahead += a, both += s && a;
