@@ -71,6 +71,8 @@ class stand_in_library {
   }
   /// Calls for which the context of their handle was not the current one.
   long long wrong_contexts() const { return needed(get_)("wrong_context"); }
+  /// Blocks launched since the last reset.
+  long long blocks() const { return needed(get_)("blocks"); }
   /// Bytes of device memory in use, over all devices.
   long long memory() const { return needed(get_)("memory"); }
   /// What the emulator said of the last kernel that failed.

@@ -512,7 +512,8 @@ driver_result cuModuleGetFunction(function_handle* function, module_handle modul
   const emulator::kernel* const kernel = module->code->find(name);
   if (kernel == nullptr) return driver_result::not_found;
   const std::size_t declared = module->kernels == 1 ? module->code->shared_bytes() : 0;
-  *function = &(module->functions[name] = {module->code.get(), kernel, module->context, declared});
+  const int dynamic = (48 << 10) - static_cast<int>(declared);  // what a kernel may ask for unless more is allowed
+  *function = &(module->functions[name] = {module->code.get(), kernel, module->context, declared, dynamic});
   return ok;
 }
 driver_result cuFuncGetAttribute(int* value, function_attribute which, function_handle function) {
@@ -540,7 +541,8 @@ driver_result cuFuncGetParamInfo(function_handle function, std::size_t index, st
   return ok;
 }
 driver_result cuFuncSetAttribute(function_handle function, function_attribute which, int value) {
-  if (which != function_attribute::max_dynamic_shared_size_bytes || value < 0 || value > 227 << 10)
+  if (which != function_attribute::max_dynamic_shared_size_bytes || value < 0 ||
+      value > (227 << 10) - static_cast<int>(function->declared_shared))
     return driver_result::invalid_value;
   function->dynamic_shared_limit = value;
   return ok;
@@ -563,7 +565,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
   if (context_of(stream) != function->context && stream != nullptr) return driver_result::invalid_handle;
   const emulate::shape how{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, 1};
   if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
-      function->declared_shared + shared > static_cast<std::size_t>(function->dynamic_shared_limit))
+      shared > static_cast<std::size_t>(function->dynamic_shared_limit))
     return driver_result::invalid_value;
   // More threads than the kernel was compiled for, or than have registers.
   if (how.block.count() > function->kernel->most_threads ||

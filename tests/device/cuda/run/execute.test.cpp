@@ -111,9 +111,9 @@ TEST_CASE("execute: as many blocks as the driver says run at once of this kernel
     job.leaves[0] = {x->data, {1}, dtype::float32, true};
     job.results[0] = {y->data, {1}, dtype::float32, false};
     cuda::launch_table table;
-    const long long before = device.count("blocks");
+    const long long before = device.blocks();
     cuda::execute(table, job, {});
-    CHECK(device.count("blocks") - before == blocks);
+    CHECK(device.blocks() - before == blocks);
   }
   device.reset();
 }
