@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <kiln/device/common/task.hpp>
+#include <kiln/device/cpu/kernel/compiled.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
 #include <kiln/expr/matrix_stack.hpp>
