@@ -36,7 +36,8 @@ inline constexpr std::array<page, 17> pages{{
     {k::area::random, "random", "Random draws, and parameters' first values.", "tests/k/sessions/random.q"},
     {k::area::spectral, "spectral", "Fourier transforms and windows.", "tests/k/sessions/windows.q"},
     {k::area::modules, "modules", "Modules: made from definitions, looked into, called.",
-     "tests/k/sessions/modules.q tests/k/sessions/containers.q tests/k/sessions/callback.q"},
+     "tests/k/sessions/modules.q tests/k/sessions/layers.q tests/k/sessions/containers.q "
+     "tests/k/sessions/callback.q"},
     {k::area::layers, "layers", "What layers do, as functions.", "tests/k/sessions/layer_functions.q"},
     {k::area::losses, "losses", "Losses, as objects and as functions.", "tests/k/sessions/losses.q"},
     {k::area::optimizers, "optimizers", "Optimizers and their steps.", ""},

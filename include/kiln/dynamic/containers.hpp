@@ -3,6 +3,7 @@
 // after it was made, and all that share it see that; none can become a part of itself.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,11 +27,15 @@ class container_module final : public module::held {
  public:
   using parts = module::named_modules;
   using rule = std::function<tensors(const parts& of, const tensors& inputs, bool training)>;
-  container_module(std::string type, rule run, std::string settings)
-      : type_(std::move(type)), settings_(std::move(settings)), rule_(std::move(run)) {}
+  /// `inputs`: how many it takes at most, 0 for as many as its first part.
+  container_module(std::string type, rule run, std::string settings, std::size_t inputs)
+      : type_(std::move(type)), settings_(std::move(settings)), rule_(std::move(run)), inputs_(inputs) {}
 
   tensor forward(const tensor& x) const override { return only(run({x}), type_, "result"); }
   tensors run(const tensors& inputs) const override { return rule_(parts_, inputs, training_); }
+  std::size_t most_inputs() const override {
+    return inputs_ ? inputs_ : parts_.empty() ? 1 : parts_[0].second.most_inputs();
+  }
   void train(bool on) override {
     for (const auto& [name, part] : parts_) part.train(on);
     training_ = on;
@@ -70,6 +75,7 @@ class container_module final : public module::held {
   }
   std::string type_, settings_;
   rule rule_;
+  std::size_t inputs_;
   parts parts_;
   bool training_ = true;
 };
@@ -93,8 +99,9 @@ inline tensors run_fork(const module::named_modules& of, const tensors& inputs, 
 }
 inline tensors run_residual(const module::named_modules& of, const tensors& inputs, bool) {
   expect_parts("Residual", of, 1, 3);
-  const tensor& x = only(inputs, "Residual", "input");
-  const tensor main = of[0].second(x), beside = of.size() > 1 ? of[1].second(x) : x;
+  if (inputs.empty()) throw value_error("Residual: needs an input");
+  const auto result = [&](std::size_t i) { return only(of[i].second.run(inputs), "Residual", "result of a part"); };
+  const tensor main = result(0), beside = of.size() > 1 ? result(1) : inputs[0];
   if (main.sizes() != beside.sizes())
     throw shape_error(message("Residual: the parts give ", main.sizes(), " and ", beside.sizes(),
                               ": both must be of one shape; a second part may bring the input into that of the first"));
@@ -114,6 +121,39 @@ inline tensors run_transform(const module::named_modules& of, const tensors& inp
   const tensors changed = of[training ? 0 : 1].second.run(inputs);
   return of.size() > 2 ? of[2].second.run(changed) : changed;
 }
+/// Through the parts in turn; each sees the further inputs that it takes, and none changes these.
+inline tensors run_list(const module::named_modules& of, const tensors& inputs, bool) {
+  if (inputs.empty()) throw value_error("SeqList: needs an input");
+  tensors now = inputs;
+  for (const auto& [name, part] : of) {
+    const std::size_t takes = std::min(now.size(), part.most_inputs());
+    now[0] =
+        only(part.run({now.begin(), now.begin() + static_cast<std::ptrdiff_t>(takes)}), "SeqList", "result of a part");
+  }
+  return {now[0]};
+}
+/// Blocks of two results each (Oreshkin et al. 2019): the first is taken away from what the next block sees, the second
+/// is the block's share of the sum, which is the result. Lists of blocks stand for these.
+inline void run_block(const module& block, tensor& left, tensor& sum) {
+  if (block.type() == "ModuleList") {
+    for (const auto& [name, each] : block.children()) run_block(each, left, sum);
+    return;
+  }
+  const tensors both = block.run({left});
+  if (both.size() != 2)
+    throw value_error(message("NBeats: a block gives ", both.size(), " results, needs 2: what it explains of its ",
+                              "input, and its forecast"));
+  if (both[0].sizes() != left.sizes())
+    throw shape_error(message("NBeats: a block explains ", both[0].sizes(), " of an input of ", left.sizes()));
+  left = call("sub", {left, both[0]});
+  sum = sum.defined() ? call("add", {sum, both[1]}) : both[1];
+}
+inline tensors run_blocks(const module::named_modules& of, const tensors& inputs, bool) {
+  tensor left = only(inputs, "NBeats", "input"), sum;
+  for (const auto& [name, each] : of) run_block(each, left, sum);
+  if (!sum.defined()) throw value_error("NBeats: has no blocks");
+  return {sum};
+}
 /// Always with the states at the end: an input without states begins with zeros.
 inline tensors run_recur(const module::named_modules& of, const tensors& inputs, bool detached) {
   expect_parts("Recur", of, 1, 2);
@@ -130,10 +170,10 @@ inline tensors run_recur(const module::named_modules& of, const tensors& inputs,
 
 }  // namespace graph
 
-/// A container by its own rule.
+/// A container by its own rule, of so many inputs at most, 0 for as many as its first part takes.
 inline module container_of(std::string type, graph::container_module::rule run, module::named_modules parts,
-                           std::string settings = {}) {
-  module made(type, std::make_shared<graph::container_module>(type, std::move(run), std::move(settings)));
+                           std::string settings = {}, std::size_t inputs = 0) {
+  module made(type, std::make_shared<graph::container_module>(type, std::move(run), std::move(settings), inputs));
   made.set_children(std::move(parts));
   return made;
 }
@@ -154,33 +194,41 @@ inline module sequential(const std::vector<module>& parts) {
 ///   Sequential, SeqNest  one after the other; the first part says how many inputs there are
 ///   SeqJoin              two beside each other, of one input or one each, and a third that takes both results
 ///   Fork                 two beside each other; the results of both
-///   Residual             the first's result plus the input, or plus the second's result; a third takes the sum
+///   Residual             the first's result plus the first input, or plus the second's result; a third takes the sum
+///   SeqList, SeqDict     one after the other, each with the further inputs as well, as many as it takes
+///   NBeats               blocks that give what they explain of their input, and a forecast; the sum of forecasts
 ///   Transform            the first in training, else the second; a third takes the result
 ///   Recur                a recurrent layer, and what its output goes through; results are that and the states
-///   ModuleList           parts without a way through them
+///   ModuleList, ModuleDict  parts without a way through them
 /// Throws value_error for another name, and as set_children.
 inline module make_container(std::string_view type, module::named_modules parts, bool detach = false) {
   struct row {
     std::string_view name;
     graph::container_module::rule run;
+    std::size_t inputs = 0;
   };
   const std::string name(type);
-  const auto list = [](const module::named_modules&, const tensors&, bool) -> tensors {
-    throw value_error("ModuleList: keeps modules; it has no forward pass");
+  const auto list = [name](const module::named_modules&, const tensors&, bool) -> tensors {
+    throw value_error(message(name, ": keeps modules; it has no forward pass"));
   };
   const auto recur = [detach](const module::named_modules& of, const tensors& inputs, bool) {
     return graph::run_recur(of, inputs, detach);
   };
   const auto rows = std::to_array<row>({{"Sequential", graph::run_chain},
                                         {"SeqNest", graph::run_chain},
-                                        {"SeqJoin", graph::run_join},
+                                        {"SeqList", graph::run_list},
+                                        {"SeqDict", graph::run_list},
+                                        {"SeqJoin", graph::run_join, 2},
                                         {"Fork", graph::run_fork},
                                         {"Residual", graph::run_residual},
                                         {"Transform", graph::run_transform},
                                         {"Recur", recur},
-                                        {"ModuleList", list}});
+                                        {"NBeats", graph::run_blocks, 1},
+                                        {"ModuleList", list},
+                                        {"ModuleDict", list}});
   for (const row& each : rows)
-    if (each.name == type) return container_of(name, each.run, std::move(parts), detach ? "detach=True" : "");
+    if (each.name == type)
+      return container_of(name, each.run, std::move(parts), detach ? "detach=True" : "", each.inputs);
   throw value_error(message("make_container: there is no \"", type, "\""));
 }
 
@@ -199,7 +247,7 @@ inline module joining_layer(std::string_view type, std::int64_t axis = 1) {
       all = product ? matmul(all, inputs[i]) : call(name == "Add" ? "add" : "mul", {all, inputs[i]});
     return {all};
   };
-  return container_of(name, run, {}, cat ? message("dim=", axis) : "");
+  return container_of(name, run, {}, cat ? message("dim=", axis) : "", 8);
 }
 
 }  // namespace kiln::dynamic

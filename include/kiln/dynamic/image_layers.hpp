@@ -12,6 +12,7 @@
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/nn/layers/batch_norm.hpp>
 #include <kiln/nn/layers/conv.hpp>
+#include <kiln/nn/layers/conv_transpose.hpp>
 #include <kiln/nn/layers/pool.hpp>
 
 namespace kiln::dynamic::graph {
@@ -35,6 +36,19 @@ module conv2d_layer(option_reader& r) {
                                        .dilation = m.options.dilation,
                                        .groups = m.options.groups});
                       });
+}
+template <Element T>
+module conv_transpose2d_layer(option_reader& r) {
+  using M = nn::ConvTranspose2d<T>;
+  return module_of<T>("ConvTranspose2d", M{r.need<std::int64_t>("in_channels"),
+                                           r.need<std::int64_t>("out_channels"),
+                                           r.need<pair2d>("kernel_size"),
+                                           {.stride = r.get<pair2d>("stride", 1),
+                                            .padding = r.get<pair2d>("padding", 0),
+                                            .output_padding = r.get<pair2d>("output_padding", 0),
+                                            .groups = r.get<std::int64_t>("groups", 1),
+                                            .bias = r.get<bool>("bias", true),
+                                            .dilation = r.get<pair2d>("dilation", 1)}});
 }
 inline nn::batch_norm_layer_options batch_norm_layer_options(option_reader& r) {
   return {.eps = r.get<double>("eps", 1e-5),
@@ -73,6 +87,8 @@ module image_function(std::string type, M layer, typename static_module<M>::else
 inline module image_layer(std::string_view type, option_reader& r) {
   const auto of_type = [&](auto make) { return with_float_or_double(r.type(), type, make); };
   if (type == "Conv2d") return of_type([&]<class T>(std::type_identity<T>) { return conv2d_layer<T>(r); });
+  if (type == "ConvTranspose2d")
+    return of_type([&]<class T>(std::type_identity<T>) { return conv_transpose2d_layer<T>(r); });
   if (type == "BatchNorm1d")
     return of_type([&]<class T>(std::type_identity<T>) {
       const auto n = r.need<std::int64_t>("num_features");
@@ -100,12 +116,12 @@ inline module image_layer(std::string_view type, option_reader& r) {
   }
   if (type == "AvgPool2d") {
     const auto kernel = r.need<pair2d>("kernel_size");
-    return image_function("AvgPool2d",
-                          nn::AvgPool2d{kernel,
-                                        {.stride = r.get<pair2d>("stride", kernel),
-                                         .padding = r.get<pair2d>("padding", 0),
-                                         .ceil_mode = r.get<bool>("ceil_mode", false),
-                                         .count_include_pad = r.get<bool>("count_include_pad", true)}},
+    avg_pool2d_options how{.stride = r.get<pair2d>("stride", kernel),
+                           .padding = r.get<pair2d>("padding", 0),
+                           .ceil_mode = r.get<bool>("ceil_mode", false),
+                           .count_include_pad = r.get<bool>("count_include_pad", true)};
+    if (r.has("divisor_override")) how.divisor_override = r.need<std::int64_t>("divisor_override");
+    return image_function("AvgPool2d", nn::AvgPool2d{kernel, how},
                           [](const nn::AvgPool2d& m, const tensor& x, const tensors&, const tensors&) {
                             return of_images(
                                 x, [&](const tensor& images) { return avg_pool2d(images, m.kernel_size, m.options); });

@@ -14,6 +14,7 @@
 #include <kiln/dynamic/options.hpp>
 #include <kiln/dynamic/products.hpp>
 #include <kiln/dynamic/shape.hpp>
+#include <kiln/dynamic/tensor_module.hpp>
 #include <kiln/nn/layers/embedding.hpp>
 #include <kiln/nn/layers/linear.hpp>
 #include <kiln/nn/layers/normalization.hpp>
@@ -51,7 +52,8 @@ inline const std::vector<element_layer>& element_layers() {
                                      {"Softshrink", "softshrink", {{"lambd", 0.5}}},
                                      {"Hardshrink", "hardshrink", {{"lambd", 0.5}}},
                                      {"Softplus", "softplus", {{"beta", 1}, {"threshold", 20}}},
-                                     {"Hardtanh", "hardtanh", {{"min_val", -1}, {"max_val", 1}}}};
+                                     {"Hardtanh", "hardtanh", {{"min_val", -1}, {"max_val", 1}}},
+                                     {"Threshold", "threshold", {{"threshold", 0}, {"value", 0}}}};
   return *all;
 }
 inline module element_layer_module(const element_layer& layer, option_reader& r) {
@@ -81,6 +83,34 @@ module linear_layer(option_reader& r) {
       [](const M&, const tensor& x, const tensors& parameters, const tensors&) {
         return linear(x, parameters[0], parameters.size() > 1 ? parameters[1] : tensor());
       });
+}
+/// x1^T W x2 + b of two inputs.
+template <Element T>
+module bilinear_layer(option_reader& r) {
+  const nn::Bilinear<T> layer{r.need<std::int64_t>("in1_features"),
+                              r.need<std::int64_t>("in2_features"),
+                              r.need<std::int64_t>("out_features"),
+                              {.bias = r.get<bool>("bias", true)}};
+  return tensor_layer("Bilinear", layer,
+                      [](const tensors& in, const tensors& own, bool) {
+                        const dims sizes = own[0].sizes();
+                        expect_input("Bilinear", in[0].sizes(), 1, max_rank - 2, -1, sizes[1], "a first input");
+                        expect_input("Bilinear", in[1].sizes(), 1, max_rank - 2, -1, sizes[2], "a second input");
+                        // (..., 1, in1) (out, in1, in2) = (..., out, 1, in2), whose rows meet the second input's.
+                        const tensor left = matmul(unsqueeze(unsqueeze(in[0], -2), -2), own[0]);
+                        const tensor both = call("mul", {squeeze(left, -2), unsqueeze(in[1], -2)});
+                        const tensor y = reduce("sum", both, {-1});
+                        return own.size() > 1 ? call("add", {y, own[1]}) : y;
+                      },
+                      {2, 2});
+}
+/// The first half along an axis by the sigmoid of the second. Throws shape_error for an odd size.
+inline tensor glu(const tensor& x, std::int64_t axis) {
+  const std::int64_t n = x.size(axis);
+  if (n % 2 != 0)
+    throw shape_error(message("GLU: got an input of shape ", x.sizes(), ", whose axis ", axis, " has the odd size ", n,
+                              "; expected an even one"));
+  return call("mul", {narrow(x, axis, 0, n / 2), call("sigmoid", {narrow(x, axis, n / 2, n / 2)})});
 }
 template <Element T>
 module layer_norm_layer(option_reader& r) {
@@ -126,6 +156,7 @@ inline module plain_layer(std::string_view type, option_reader& r) {
     if (layer.layer == type) return element_layer_module(layer, r);
   const auto of_type = [&](auto make) { return with_float_or_double(r.type(), type, make); };
   if (type == "Linear") return of_type([&]<class T>(std::type_identity<T>) { return linear_layer<T>(r); });
+  if (type == "Bilinear") return of_type([&]<class T>(std::type_identity<T>) { return bilinear_layer<T>(r); });
   if (type == "LayerNorm") return of_type([&]<class T>(std::type_identity<T>) { return layer_norm_layer<T>(r); });
   if (type == "Embedding") return of_type([&]<class T>(std::type_identity<T>) { return embedding_layer<T>(r); });
   if (type == "GELU") {
@@ -135,12 +166,18 @@ inline module plain_layer(std::string_view type, option_reader& r) {
     return function_of(
         "GELU", [op](const tensor& x, bool) { return call(op, {x}); }, message("approximate='", how, "'"));
   }
-  if (type == "Softmax" || type == "LogSoftmax") {
+  if (type == "Softmax" || type == "LogSoftmax" || type == "Softmin") {
     const auto dim = r.get<std::int64_t>("dim", -1);
-    const bool log = type == "LogSoftmax";
+    const bool log = type == "LogSoftmax", least = type == "Softmin";
     return function_of(
-        std::string(type), [=](const tensor& x, bool) { return log ? log_softmax(x, dim) : softmax(x, dim); },
+        std::string(type),
+        [=](const tensor& x, bool) { return log ? log_softmax(x, dim) : softmax(least ? call("neg", {x}) : x, dim); },
         message("dim=", dim));
+  }
+  if (type == "GLU") {
+    const auto dim = r.get<std::int64_t>("dim", -1);
+    return function_of(
+        "GLU", [dim](const tensor& x, bool) { return glu(x, dim); }, message("dim=", dim));
   }
   if (type == "Dropout") {
     const double p = r.get<double>("p", 0.5);

@@ -40,6 +40,8 @@ class module {
     virtual tensors run(const tensors& inputs) const {
       return {forward(only(inputs, "a module of one input", "input"))};
     }
+    /// How many inputs it takes at most.
+    virtual std::size_t most_inputs() const { return 1; }
     virtual void train(bool on) = 0;
     virtual bool training() const = 0;
     virtual std::string settings() const { return {}; }
@@ -77,6 +79,8 @@ class module {
   tensor operator()(const tensor& x) const { return forward(x); }
   /// The results for several inputs. Throws value_error for another number of them than the module takes.
   tensors run(const tensors& inputs) const { return get().run(inputs); }
+  /// How many inputs it takes at most; a container's first part says that for it.
+  std::size_t most_inputs() const { return get().most_inputs(); }
   /// The parameters with their paths, "0.weight"; they share elements with the module, and gradients.
   named_tensors named_parameters() const {
     named_tensors all;

@@ -23,11 +23,10 @@ class recurrent_holder final : public module::held {
   explicit recurrent_holder(M what)
       : inner_(std::move(what), [](const M& m, const tensor& x) { return tensor(m(x.as<T>()).output); }) {}
   tensor forward(const tensor& x) const override { return inner_.forward(x); }
+  static constexpr bool cell = requires(const M& m, Tensor<T> x) { m(x).cell; };
+  std::size_t most_inputs() const override { return cell ? 3 : 2; }
   tensors run(const tensors& inputs) const override {
     if (inputs.size() == 1) return {forward(inputs[0])};
-    constexpr bool cell = requires(const M& m, Tensor<T> x) {
-      m(x).cell;
-    };
     if (inputs.empty() || inputs.size() > (cell ? 3 : 2))
       throw value_error(message("a recurrent layer: takes an input and ", cell ? "two states" : "a state", " at most, ",
                                 "given ", inputs.size(), " tensors"));

@@ -82,6 +82,7 @@ class callback_module final : public dynamic::module::held, public std::enable_s
     };
     return {dynamic::with_gradient("callback", result, all, rule, plain)};
   }
+  std::size_t most_inputs() const override { return 8; }
   void train(bool on) override { training_ = on; }
   bool training() const override { return training_; }
   void parameters(const std::string& prefix, dynamic::module::named_tensors& into) const override {

@@ -16,9 +16,11 @@
 #include <kiln/k/autograd.hpp>
 #include <kiln/k/callback.hpp>
 #include <kiln/k/definition.hpp>
+#include <kiln/k/layer_table.hpp>
 #include <kiln/k/module_body.hpp>
 #include <kiln/k/objects.hpp>
 #include <kiln/k/options.hpp>
+#include <kiln/k/sequence_layers.hpp>
 #include <kiln/k/session.hpp>
 #include <kiln/k/settings.hpp>
 #include <kiln/k/transformer.hpp>
@@ -26,82 +28,6 @@
 namespace kiln::k {
 
 namespace modules {
-
-/// A layer of q's, what kiln calls it, and its options in both languages.
-struct layer_row {
-  std::string_view name, layer, options;
-};
-
-inline constexpr auto layer_rows = std::to_array<layer_row>({
-    {"linear", "Linear", "in=in_features out=out_features bias dtype"},
-    {"conv2d", "Conv2d",
-     "in=in_channels out=out_channels size=kernel_size stride pad=padding dilate=dilation groups bias"},
-    {"batchnorm1d", "BatchNorm1d", "in=num_features eps momentum affine track=track_running_stats"},
-    {"batchnorm2d", "BatchNorm2d", "in=num_features eps momentum affine track=track_running_stats"},
-    {"layernorm", "LayerNorm", "shape=normalized_shape eps affine=elementwise_affine"},
-    {"drop", "Dropout", "p inplace=-"},
-    {"maxpool2d", "MaxPool2d", "size=kernel_size stride pad=padding dilate=dilation ceiling=ceil_mode"},
-    {"avgpool2d", "AvgPool2d", "size=kernel_size stride pad=padding ceiling=ceil_mode countpad=count_include_pad"},
-    {"adaptavg2d", "AdaptiveAvgPool2d", "size=output_size"},
-    {"flatten", "Flatten", "start=start_dim end=end_dim"},
-    {"embed", "Embedding", "rows=num_embeddings cols=embedding_dim padindex=padding_idx"},
-    {"rnn", "RNN",
-     "in=input_size hidden=hidden_size layers=num_layers fn=nonlinearity bias batchfirst=batch_first dropout "
-     "bi=bidirectional"},
-    {"lstm", "LSTM",
-     "in=input_size hidden=hidden_size layers=num_layers bias batchfirst=batch_first dropout bi=bidirectional"},
-    {"gru", "GRU",
-     "in=input_size hidden=hidden_size layers=num_layers bias batchfirst=batch_first dropout bi=bidirectional"},
-    {"relu", "ReLU", "inplace=-"},
-    {"relu6", "ReLU6", "inplace=-"},
-    {"selu", "SELU", "inplace=-"},
-    {"silu", "SiLU", "inplace=-"},
-    {"mish", "Mish", "inplace=-"},
-    {"gelu", "GELU", ""},
-    {"sigmoid", "Sigmoid", ""},
-    {"logsigmoid", "LogSigmoid", ""},
-    {"softsign", "Softsign", ""},
-    {"tanh", "Tanh", ""},
-    {"tanhshrink", "Tanhshrink", ""},
-    {"leakyrelu", "LeakyReLU", "slope=negative_slope inplace=-"},
-    {"elu", "ELU", "alpha inplace=-"},
-    {"celu", "CELU", "alpha inplace=-"},
-    {"softshrink", "Softshrink", "lambda=lambd"},
-    {"hardshrink", "Hardshrink", "lambda=lambd"},
-    {"softplus", "Softplus", "beta threshold"},
-    {"hardtanh", "Hardtanh", "min=min_val max=max_val inplace=-"},
-    {"softmax", "Softmax", "dim"},
-    {"logsoftmax", "LogSoftmax", "dim"},
-    {"identity", "Identity", ""},
-});
-
-/// Layers of q's that only change a shape, which kiln has as functions; no value for other names.
-inline dynamic::module shape_layer(std::string_view type, const std::vector<option>& given) {
-  static constexpr auto rows = std::to_array<layer_row>({{"reshape", "Reshape", "size"},
-                                                         {"squeeze", "Squeeze", "dim"},
-                                                         {"unsqueeze", "Unsqueeze", "dim"},
-                                                         {"transpose", "Transpose", "dim0 dim1"},
-                                                         {"select", "Select", "dim ind"}});
-  for (const layer_row& row : rows) {
-    if (row.name != type) continue;
-    const dynamic::options how = translated(type, row.options, given);
-    dynamic::option_reader r{std::string(type), how};
-    if (type == "reshape")
-      return dynamic::graph::function_of(
-          "Reshape", [size = r.need<dims>("size")](const tensor& x, bool) { return dynamic::reshape(x, size); });
-    if (type == "squeeze" && !r.has("dim"))
-      return dynamic::graph::function_of("Squeeze", [](const tensor& x, bool) { return dynamic::squeeze(x); });
-    const bool two = type == "transpose" || type == "select";
-    const auto first = r.need<std::int64_t>(type == "transpose" ? "dim0" : "dim");
-    const auto second = two ? r.need<std::int64_t>(type == "transpose" ? "dim1" : "ind") : 0;
-    return dynamic::graph::function_of(std::string(row.layer), [=, t = std::string(type)](const tensor& x, bool) {
-      if (t == "squeeze") return dynamic::squeeze(x, first);
-      if (t == "unsqueeze") return dynamic::unsqueeze(x, first);
-      return t == "transpose" ? dynamic::transpose(x, first, second) : dynamic::select(x, first, second);
-    });
-  }
-  return {};
-}
 
 inline std::shared_ptr<module_body> build(const definition& from) {
   auto body = std::make_shared<module_body>();
@@ -130,15 +56,11 @@ inline std::shared_ptr<module_body> build(const definition& from) {
   for (const auto& [name, layer] : {std::pair{"cat", "Cat"}, {"mul", "Mul"}, {"add", "Add"}, {"matmul", "Matmul"}})
     if (from.type == name) {
       const dynamic::options how = translated(from.type, from.type == "cat" ? "dim" : "", body->options);
-      body->module = dynamic::joining_layer(layer, dynamic::option_reader{from.type, how}.get<std::int64_t>("dim", 1));
+      body->module = dynamic::joining_layer(layer, dynamic::option_reader{from.type, how}.get<std::int64_t>("dim", 0));
       return body;
     }
-  for (const layer_row& row : layer_rows)
-    if (row.name == from.type) {
-      body->module = dynamic::make_module(row.layer, translated(from.type, row.options, body->options));
-      return body;
-    }
-  body->module = shape_layer(from.type, body->options);
+  if (make_sequence_layer(*body)) return body;
+  body->module = make_layer(from.type, body->options);
   if (!body->module.defined())
     throw value_error(message("unrecognized or not offered module `", from.type,
                               "; kiln has sequential, linear, "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -115,22 +116,36 @@ inline longs padded(std::int64_t n, std::int64_t before, std::int64_t after, std
 }
 
 /// Elements added before and behind the last dimension, then the one before it, ...; negative numbers take away. The
-/// options are padmode, constant, reflect, replicate or circular, and the value of constant ones.
-inline tensor padded_by(const tensor& x, const longs& numbers, const std::vector<option>& options) {
+/// mode is constant, reflect, replicate or circular, and the value that of constant ones.
+struct padding {
+  longs numbers;
   std::string mode = "constant";
   double value = 0;
+};
+/// Of the options pad, padmode (or mode, as ktorch calls it in a module), value; a number in the mode's place is the
+/// value.
+inline padding read_padding(const std::vector<option>& options) {
+  padding how;
   for (const option& each : options) {
+    if (is_null(each.value.get())) continue;
     const auto word = read_symbol(each.value.get());
     const auto number = read_number(each.value.get());
-    if (each.name == "padmode" && word)
-      mode = *word;
-    else if (each.name == "value" && number)
-      value = *number;
+    const bool mode = each.name == "padmode" || each.name == "mode";
+    if (const auto all = read_longs(each.value.get()); each.name == "pad" && all)
+      how.numbers = *all;
+    else if (mode && word)
+      how.mode = *word;
+    else if ((mode || each.name == "value") && number)
+      how.value = *number;
     else
       throw value_error(message("option `", each.name, " is a ", describe(each.value.get())));
   }
-  if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
-    throw value_error(message("no mode `", mode, ", expected one of constant reflect replicate circular"));
+  if (how.mode != "constant" && how.mode != "reflect" && how.mode != "replicate" && how.mode != "circular")
+    throw value_error(message("no mode `", how.mode, ", expected one of constant reflect replicate circular"));
+  return how;
+}
+inline tensor padded_by(const tensor& x, const padding& how) {
+  const longs& numbers = how.numbers;
   if (numbers.empty() || numbers.size() % 2 || numbers.size() / 2 > static_cast<std::size_t>(x.dim()))
     throw value_error(
         message("padding by ", numbers.size(), " numbers: expects two for each padded dimension of sizes ", x.sizes()));
@@ -140,8 +155,8 @@ inline tensor padded_by(const tensor& x, const longs& numbers, const std::vector
     const std::int64_t before = numbers[i], after = numbers[i + 1], n = result.size(axis);
     if (before < -n || after < -n || before > (1 << 30) || after > (1 << 30) || before + after < -n)
       throw value_error(message("padding of ", before, " and ", after, " for ", n, " elements"));
-    if (mode != "constant") {
-      const longs at = padded(n, before, after, mode);
+    if (how.mode != "constant") {
+      const longs at = padded(n, before, after, how.mode);
       const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
       result = dynamic::index_select(result, axis, index.to(result.device()));
       continue;
@@ -150,7 +165,7 @@ inline tensor padded_by(const tensor& x, const longs& numbers, const std::vector
     const auto filled = [&](std::int64_t length) {
       longs sizes(result.sizes().begin(), result.sizes().end());
       sizes[static_cast<std::size_t>(axis)] = length;
-      return dynamic::full(dims(sizes), value, dtype::float64).to(result.type()).to(result.device());
+      return dynamic::full(dims(sizes), how.value, dtype::float64).to(result.type()).to(result.device());
     };
     const std::int64_t from = std::max<std::int64_t>(-before, 0), end = n - std::max<std::int64_t>(-after, 0);
     parts.push_back(filled(std::max<std::int64_t>(before, 0)));
@@ -160,19 +175,21 @@ inline tensor padded_by(const tensor& x, const longs& numbers, const std::vector
   }
   return result;
 }
+/// What a layer without parameters does, once its options have been read.
+using layer_function = std::function<tensor(const tensor& x, bool training)>;
+
+inline layer_function pad_of(std::string_view, const std::vector<option>& options) {
+  const padding how = read_padding(options);
+  if (how.numbers.empty() || how.numbers.size() % 2)
+    throw value_error(message("padding by ", how.numbers.size(), " numbers: expects two for each padded dimension"));
+  return [how](const tensor& x, bool) { return padded_by(x, how); };
+}
 /// (x;pad[;mode][;value]).
 inline object pad(std::string_view name, object x) {
   arguments given(name, x, 2, 4);
-  longs numbers;
-  std::vector<option> others;
-  for (option& each : options_behind(name, given)) {
-    if (const auto all = read_longs(each.value.get()); each.name == "pad" && all)
-      numbers = *all;
-    else
-      others.push_back(std::move(each));
-  }
+  const layer_function f = pad_of(name, options_behind(name, given));
   const operand found = given.operand_at(0);
-  return respond(padded_by(found.value, numbers, others), found.handle);
+  return respond(f(found.value, false), found.handle);
 }
 
 /// (x[;dim]): the first half by the sigmoid of the second.

@@ -14,6 +14,7 @@
 #include <kiln/dynamic/products.hpp>
 #include <kiln/dynamic/shape.hpp>
 #include <kiln/k/arguments.hpp>
+#include <kiln/k/norms.hpp>
 #include <kiln/k/registry.hpp>
 #include <kiln/k/shape.hpp>
 
@@ -249,13 +250,7 @@ inline object linear(std::string_view name, object x) {
 inline object zscore(std::string_view name, object x) {
   const arguments given(name, x, 3, 4);
   const operand a = given.operand_at(0);
-  const auto placed = [&](std::size_t i) {
-    tensor t = given.operand_at(i).value.to(a.value.type());
-    if (t.dim() == 1 && t.numel() > 1 && a.value.dim() >= 3) t = dynamic::reshape(t, longs{t.numel(), 1, 1});
-    return t;
-  };
-  const tensor centred = dynamic::call("sub", {a.value, placed(1)});
-  tensor result = dynamic::call("div", {centred, placed(2)});
+  tensor result = norms::standardised(a.value, given.operand_at(1).value, given.operand_at(2).value);
   if (given.size() == 4 && read_flag(given[3]).value_or(false)) {
     auto* target = find_held_as<held_tensor>(given[0]);
     if (!target) throw value_error("in place needs a tensor's handle");

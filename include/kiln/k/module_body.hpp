@@ -18,9 +18,10 @@ namespace kiln::k {
 
 /// What kiln calls a container of q's; empty for what is none.
 inline std::string_view container_type(std::string_view type) {
-  static constexpr std::array<std::string_view, 16> names{
-      "sequential", "Sequential", "seqnest",   "SeqNest",   "seqjoin", "SeqJoin", "fork",       "Fork",
-      "residual",   "Residual",   "transform", "Transform", "recur",   "Recur",   "modulelist", "ModuleList"};
+  static constexpr std::array<std::string_view, 24> names{
+      "sequential", "Sequential", "seqnest",   "SeqNest",   "seqjoin",    "SeqJoin",    "fork",       "Fork",
+      "residual",   "Residual",   "transform", "Transform", "recur",      "Recur",      "modulelist", "ModuleList",
+      "seqlist",    "SeqList",    "seqdict",   "SeqDict",   "moduledict", "ModuleDict", "nbeats",     "NBeats"};
   for (std::size_t i = 0; i < names.size(); i += 2)
     if (names[i] == type) return names[i + 1];
   return {};

@@ -24,6 +24,15 @@ inline tensor floating(const tensor& x) {
   return is_floating(x.type()) ? x : x.to(dtype::float64);
 }
 
+/// (x - mean) / deviation; of images, where there is a number for each channel, those of the channels.
+inline tensor standardised(const tensor& x, const tensor& mean, const tensor& deviation) {
+  const auto placed = [&](const tensor& given) {
+    const tensor t = given.to(x.type());
+    return t.dim() == 1 && t.numel() > 1 && x.dim() >= 3 ? dynamic::reshape(t, {t.numel(), 1, 1}) : t;
+  };
+  return (x - placed(mean)) / placed(deviation);
+}
+
 /// (sum |x|^p)^(1/p) along axes, of all elements if none is named: the largest for infinity, the smallest for minus
 /// infinity, how many are not 0 for 0.
 inline tensor power_norm(const tensor& x, double p, const longs& axes = {}, bool keepdim = false) {

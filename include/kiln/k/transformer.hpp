@@ -24,6 +24,7 @@ class attention_holder final : public dynamic::module::held {
       : inner_(std::move(what), [](const attention& m, const tensor& x) {
           return tensor(m(x.as<float>(), x.as<float>(), x.as<float>()));
         }) {}
+  std::size_t most_inputs() const override { return 4; }
   tensor forward(const tensor& x) const override { return inner_.forward(x); }
   std::vector<tensor> run(const std::vector<tensor>& inputs) const override {
     if (inputs.size() == 1) return {forward(inputs[0])};
@@ -110,11 +111,12 @@ inline std::shared_ptr<module_body> leaf(std::string type, std::string name, dyn
   return body;
 }
 
-/// A body of parts with names and a way to run them, which cannot be extended.
+/// A body of parts with names and a way to run them on so many inputs at most, which cannot be extended.
 inline std::shared_ptr<module_body> composed(std::string type, std::string shown, std::string name,
                                              std::vector<std::shared_ptr<module_body>> parts,
-                                             dynamic::graph::container_module::rule run) {
-  auto body = leaf(std::move(type), std::move(name), dynamic::container_of(std::move(shown), std::move(run), {}));
+                                             dynamic::graph::container_module::rule run, std::size_t inputs) {
+  auto body =
+      leaf(std::move(type), std::move(name), dynamic::container_of(std::move(shown), std::move(run), {}, {}, inputs));
   body->composed = true;
   body->children = std::move(parts);
   body->assemble();
@@ -144,11 +146,13 @@ inline std::shared_ptr<module_body> transformer_layer(bool decoder, std::string 
   if (decoder) parts.push_back(norm("norm3"));
   parts.insert(parts.end(), {drop("dropout1"), drop("dropout2")});
   if (decoder) parts.push_back(drop("dropout3"));
-  return composed(decoder ? "decoderlayer" : "encoderlayer",
-                  decoder ? "TransformerDecoderLayer" : "TransformerEncoderLayer", std::move(name), std::move(parts),
-                  [decoder](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
-                    return run_transformer_layer(of, inputs, decoder);
-                  });
+  return composed(
+      decoder ? "decoderlayer" : "encoderlayer", decoder ? "TransformerDecoderLayer" : "TransformerEncoderLayer",
+      std::move(name), std::move(parts),
+      [decoder](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
+        return run_transformer_layer(of, inputs, decoder);
+      },
+      decoder ? 4 : 2);
 }
 
 /// Options: in, heads, elayers, dlayers, hidden, dropout.
@@ -173,18 +177,21 @@ inline std::shared_ptr<module_body> transformer(const dynamic::options& how) {
       throw value_error("ModuleList: keeps modules; it has no forward pass");
     };
     const std::string half = decoder ? "decoder" : "encoder";
-    halves.push_back(
-        composed(half, decoder ? "TransformerDecoder" : "TransformerEncoder", half,
-                 {composed("modulelist", "ModuleList", "layers", std::move(stack), list),
-                  leaf("layernorm", "norm", dynamic::make_module("LayerNorm", {{"normalized_shape", dim}}))},
-                 [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
-                   return run_transformer_stack(of, inputs);
-                 }));
+    halves.push_back(composed(
+        half, decoder ? "TransformerDecoder" : "TransformerEncoder", half,
+        {composed("modulelist", "ModuleList", "layers", std::move(stack), list, 1),
+         leaf("layernorm", "norm", dynamic::make_module("LayerNorm", {{"normalized_shape", dim}}))},
+        [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
+          return run_transformer_stack(of, inputs);
+        },
+        decoder ? 4 : 2));
   }
-  auto made = composed("transformer", "Transformer", "", std::move(halves),
-                       [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
-                         return run_transformer(of, inputs);
-                       });
+  auto made = composed(
+      "transformer", "Transformer", "", std::move(halves),
+      [](const dynamic::module::named_modules& of, const std::vector<tensor>& inputs, bool) {
+        return run_transformer(of, inputs);
+      },
+      5);
   const no_grad quiet;
   for (tensor t : made->parameters().values)  // matrices begin as Glorot's uniform numbers
     if (t.dim() > 1) t.assign_(tensor(nn::init::xavier_uniform<float>(t.sizes())));
