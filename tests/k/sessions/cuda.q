@@ -77,6 +77,30 @@ q)device k
 `cuda:0
 q)type evaluate(k;2 2#1 2 3 4e)
 0h
+/ Layers of other parameters and buffers move too, and learn there.
+q)g:module enlist(`groupnorm;1;2)
+q)to(g;`cuda)
+q)device parm(g;`bias)
+`cuda:0
+/ tolerance 1e-5
+q)evaluate(g;enlist 1 3e)
+-1 1
+q)backward Sum forward(g;enlist 1 3e)
+q)grad parm(g;`bias)
+1 1e
+q)u:module`prelu
+q)to(u;`cuda)
+q)evaluate(u;-2 2e)
+-0.5 2e
+q)e:module(`sequential;enlist(`embedpos;4;2);enlist(`selfattention;2;1);enlist(`zscore;0.;1.))
+q)to(e;`cuda)
+q)size evaluate(e;til 3)
+1 3 2
+q)device each(parm(e;`0.pos);parm(e;`1.in.weight);buffer(e;`2.stddev))
+`cuda:0`cuda:0`cuda:0
+q)to(e;`cpu)
+q)size evaluate(e;til 3)
+1 3 2
 / What computes on the processor only says so, and nothing has moved.
 q)n:module enlist(`lstm;2;2)
 / fails
@@ -84,6 +108,9 @@ q)to(n;`cuda)
 'to: this layer
 q)device n
 `cpu
+/ fails
+q)to(module enlist(`convtranspose2d;1;1;2);`cuda)
+'to: this layer
 / fails
 q)tensor(1 2;`cuda:99)
 'tensor
