@@ -17,16 +17,34 @@
 
 namespace kiln::dynamic::graph {
 
+/// "padding" of a convolution in words: "valid" is none, "same" as much as keeps the sizes; no value for numbers. Looks
+/// at "padding_mode" too.
+inline std::optional<pair2d> worded_padding(option_reader& r, pair2d kernel, pair2d stride, pair2d dilation) {
+  if (r.get<std::string>("padding_mode", "zeros") != "zeros")
+    r.refuse("padding_mode", "is \"zeros\" here: pad before the convolution");
+  const std::string* const word = r.text("padding");
+  if (!word) return {};
+  if (*word == "valid") return pair2d(0);
+  if (*word != "same") r.refuse("padding", "is numbers, \"same\" or \"valid\"");
+  if (stride != pair2d(1)) r.refuse("padding", "is \"same\", which goes with a stride of 1");
+  const std::int64_t high = dilation.height * (kernel.height - 1), wide = dilation.width * (kernel.width - 1);
+  if (high % 2 != 0 || wide % 2 != 0)
+    r.refuse("padding", "is \"same\", which needs as much on both sides: use an odd kernel, or pad before");
+  return pair2d(high / 2, wide / 2);
+}
 template <Element T>
 module conv2d_layer(option_reader& r) {
   using M = nn::Conv2d<T>;
+  const auto kernel = r.need<pair2d>("kernel_size"), stride = r.get<pair2d>("stride", 1),
+             dilation = r.get<pair2d>("dilation", 1);
+  const auto worded = worded_padding(r, kernel, stride, dilation);
   return module_of<T>("Conv2d",
                       M{r.need<std::int64_t>("in_channels"),
                         r.need<std::int64_t>("out_channels"),
-                        r.need<pair2d>("kernel_size"),
-                        {.stride = r.get<pair2d>("stride", 1),
-                         .padding = r.get<pair2d>("padding", 0),
-                         .dilation = r.get<pair2d>("dilation", 1),
+                        kernel,
+                        {.stride = stride,
+                         .padding = worded ? *worded : r.get<pair2d>("padding", 0),
+                         .dilation = dilation,
                          .groups = r.get<std::int64_t>("groups", 1),
                          .bias = r.get<bool>("bias", true)}},
                       [](const M& m, const tensor& x, const tensors& parameters, const tensors&) {

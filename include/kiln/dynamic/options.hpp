@@ -95,6 +95,12 @@ class option_reader {
     known_.emplace_back(name);
     return given_.find(name) != nullptr;
   }
+  /// The text that is given, or null where there is none or the value is of another kind.
+  const std::string* text(std::string_view name) {
+    known_.emplace_back(name);
+    const option* const found = given_.find(name);
+    return found ? std::get_if<std::string>(&found->value()) : nullptr;
+  }
   /// "dtype": float32, which it is if not given, or float64.
   dtype type() {
     const std::string name = get<std::string>("dtype", "float32");

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <kiln/dynamic/image_layers.hpp>
 #include <kiln/dynamic/images.hpp>
 #include <kiln/dynamic/options.hpp>
 #include <kiln/dynamic/shape.hpp>
@@ -25,12 +26,15 @@ tensor of_signals(std::string_view layer, const tensor& x, const F& f) {
 }
 template <Element T>
 module conv1d_layer(option_reader& r) {
+  const auto kernel = r.need<std::int64_t>("kernel_size"), stride = r.get<std::int64_t>("stride", 1),
+             dilation = r.get<std::int64_t>("dilation", 1);
+  const auto worded = worded_padding(r, {1, kernel}, {1, stride}, {1, dilation});
   const nn::Conv1d<T> layer{r.need<std::int64_t>("in_channels"),
                             r.need<std::int64_t>("out_channels"),
-                            r.need<std::int64_t>("kernel_size"),
-                            {.stride = r.get<std::int64_t>("stride", 1),
-                             .padding = r.get<std::int64_t>("padding", 0),
-                             .dilation = r.get<std::int64_t>("dilation", 1),
+                            kernel,
+                            {.stride = stride,
+                             .padding = worded ? worded->width : r.get<std::int64_t>("padding", 0),
+                             .dilation = dilation,
                              .groups = r.get<std::int64_t>("groups", 1),
                              .bias = r.get<bool>("bias", true)}};
   const conv2d_options how = nn::detail::convolution_1d::how(layer.options);

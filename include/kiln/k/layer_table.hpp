@@ -28,9 +28,11 @@ inline constexpr auto layer_rows = std::to_array<layer_row>({
     {"linear", "Linear", "in=in_features out=out_features bias dtype"},
     {"bilinear", "Bilinear", "in1=in1_features in2=in2_features out=out_features bias"},
     {"conv1d", "Conv1d",
-     "in=in_channels out=out_channels size=kernel_size stride pad=padding dilate=dilation groups bias"},
+     "in=in_channels out=out_channels size=kernel_size stride pad=padding dilate=dilation groups bias "
+     "padmode=padding_mode"},
     {"conv2d", "Conv2d",
-     "in=in_channels out=out_channels size=kernel_size stride pad=padding dilate=dilation groups bias"},
+     "in=in_channels out=out_channels size=kernel_size stride pad=padding dilate=dilation groups bias "
+     "padmode=padding_mode"},
     {"convtranspose2d", "ConvTranspose2d",
      "in=in_channels out=out_channels size=kernel_size stride pad=padding outpad=output_padding groups bias "
      "dilate=dilation"},

@@ -14,6 +14,24 @@ q)raze evaluate(m;enlist 1 2 4 7e)
 -0.5 -1.5 7.5e
 q)evaluate(m;2 4#1e)
 'evaluate: Conv1d: got an input of shape [2, 4]; expected signals (N, C, L) or (C, L) with 1 along axis -2
+/ Padding in words: sums of three, and as many of them as there are elements.
+q)m:module enlist(`conv1d;1;1;3;1;`same)
+q)set2[m;enlist enlist 1 1 1e;enlist 0e]
+q)raze evaluate(m;enlist 1 2 3 4e)
+3 6 9 7e
+q)m:module enlist(`conv2d;1;1;3;1;`same;1;1;1b;`zeros)
+q)set2[m;enlist enlist(1 1 1e;1 1 1e;1 1 1e);enlist 0e]
+q)first evaluate(m;enlist(1 2e;3 4e))
+10 10
+10 10
+q)size forward(module enlist(`conv2d;1;1;3;1;`valid);1 5 5#1e)
+1 3 3
+q)module enlist(`conv2d;1;1;2;1;`same)
+'module: Conv2d: the option "padding" is "same", which needs as much on both sides: use an odd kernel, or pad before
+q)module enlist(`conv2d;1;1;3;2;`same)
+'module: Conv2d: the option "padding" is "same", which goes with a stride of 1
+q)module enlist(`conv1d;1;1;3;`padmode,`reflect)
+'module: Conv1d: the option "padding_mode" is "zeros" here: pad before the convolution
 / A transposed convolution by its stride puts a multiple of the kernel in the place of each element.
 q)m:module enlist(`convtranspose2d;1;1;2;2)
 q)set2[m;enlist enlist(1 2e;3 4e);enlist 0e]
