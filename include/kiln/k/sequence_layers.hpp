@@ -73,6 +73,7 @@ inline dynamic::module position_embedding(std::int64_t rows, std::int64_t cols) 
   tensor all = dynamic::zeros({1, rows, cols});
   all.requires_grad_();
   const auto run = [rows](const std::vector<tensor>& in, const std::vector<tensor>& own, bool) {
+    if (in[0].dim() < 1) throw shape_error("embedpos: got one number; expected a list of tokens, or lists of them");
     const std::int64_t length = in[0].size(-1);
     if (length > rows)
       throw shape_error(message("embedpos: got an input of shape ", in[0].sizes(), " with ", length,

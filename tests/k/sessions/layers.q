@@ -205,6 +205,8 @@ q)first evaluate(m;5 6 7)
 4 5
 q)evaluate(m;til 5)
 'evaluate: embedpos: got an input of shape [5] with 5 positions; expected 4 at most
+q)evaluate(m;1)
+'evaluate: embedpos: got one number; expected a list of tokens, or lists of them
 q)m:module enlist(`embedseq;3;2;4)
 q)parmnames m
 `tok.weight`pos.pos
