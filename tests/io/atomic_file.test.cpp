@@ -11,10 +11,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 
 using kiln::io_error;
 using kiln::io::atomic_file;
@@ -103,8 +106,18 @@ TEST_CASE("atomic_file: room that is reserved is known to be there, and given ba
   put(dir.path() / "x", "old");
   const auto more = std::filesystem::space(dir.path()).capacity + 1;
   {
+    // Nobody else finds the disk full meanwhile.
+    std::atomic<bool> done = false;
+    const auto before = std::filesystem::space(dir.path()).available;
+    auto least = before;
+    std::thread watch([&] {
+      while (!done) least = std::min(least, std::filesystem::space(dir.path()).available);
+    });
     atomic_file file("put", dir.path() / "x");
     CHECK_THROWS_WITH_AS(file.reserve(more), doctest::Contains((std::to_string(more) + " bytes").c_str()), io_error);
+    done = true;
+    watch.join();
+    CHECK(least > before / 2);
   }
   CHECK(slurp(dir.path() / "x") == "old");
   CHECK(files_in(dir) == 1);

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,6 +68,12 @@ class atomic_file {
   /// Says that so many bytes will come: the disk finds room for them in one piece, and a full one is known at once.
   /// Throws io_error for a disk that lacks the room; where a file system cannot say, nothing happens.
   void reserve(std::uint64_t bytes) {
+    // Asked for more than there is, ext4 fills the disk before it says so, under everybody else who writes.
+    struct statvfs disk {};
+    if (::fstatvfs(number_, &disk) == 0 && disk.f_frsize != 0 && bytes / disk.f_frsize > disk.f_bavail) {
+      errno = ENOSPC;
+      fail(message("cannot write ", bytes, " bytes"), no_room);
+    }
     // The size stays what was written.
     if (::fallocate(number_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0)
       reserved_ = bytes;
