@@ -72,13 +72,11 @@ class atomic_file {
     struct statvfs disk {};
     if (::fstatvfs(number_, &disk) == 0 && disk.f_frsize != 0 && bytes / disk.f_frsize > disk.f_bavail) {
       errno = ENOSPC;
-      fail(message("cannot write ", bytes, " bytes"), no_room);
+    } else if (::fallocate(number_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) {
+      reserved_ = bytes;  // the size stays what was written
+      return;
     }
-    // The size stays what was written.
-    if (::fallocate(number_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0)
-      reserved_ = bytes;
-    else if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
-      fail(message("cannot write ", bytes, " bytes"), no_room);
+    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) fail(message("cannot write ", bytes, " bytes"), no_room);
   }
   /// Appends bytes. Throws io_error for a full disk.
   void write(const void* bytes, std::size_t n) {
