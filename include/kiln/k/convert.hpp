@@ -98,6 +98,10 @@ inline tensor copied(dtype type, const dims& sizes, const void* from) {
   return written(type, sizes,
                  [&](void* to) { std::memcpy(to, from, static_cast<std::size_t>(count(sizes)) * size_of(type)); });
 }
+/// Positions as an index beside a tensor.
+inline tensor index_beside(const tensor& x, const longs& at) {
+  return copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data()).to(x.device());
+}
 
 namespace detail {
 /// The sizes of a nested list and the type of what it holds in the end.

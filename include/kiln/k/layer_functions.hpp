@@ -156,9 +156,7 @@ inline tensor padded_by(const tensor& x, const padding& how) {
     if (before < -n || after < -n || before > (1 << 30) || after > (1 << 30) || before + after < -n)
       throw value_error(message("padding of ", before, " and ", after, " for ", n, " elements"));
     if (how.mode != "constant") {
-      const longs at = padded(n, before, after, how.mode);
-      const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
-      result = dynamic::index_select(result, axis, index.to(result.device()));
+      result = dynamic::index_select(result, axis, index_beside(result, padded(n, before, after, how.mode)));
       continue;
     }
     std::vector<tensor> parts;

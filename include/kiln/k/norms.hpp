@@ -218,8 +218,7 @@ inline object pair_distances(std::string_view name, object x) {
       second.push_back(j);
     }
   const auto rows = [&](const longs& at) {
-    const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
-    return dynamic::index_select(floating(found.value), 0, index.to(found.value.device()));
+    return dynamic::index_select(floating(found.value), 0, index_beside(found.value, at));
   };
   return respond(power_norm(rows(first) - rows(second), p, {1}), found.handle);
 }

@@ -184,8 +184,7 @@ inline object unique(std::string_view name, object x) {
   const std::vector<double> values = detail::doubles_of(flat);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (i == 0 || values[i] != values[i - 1]) kept.push_back(static_cast<std::int64_t>(i));
-  const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(kept.size())}, kept.data());
-  return respond(dynamic::index_select(flat, 0, index).to(found.value.device()), found.handle);
+  return respond(dynamic::index_select(flat, 0, index_beside(flat, kept)).to(found.value.device()), found.handle);
 }
 
 }  // namespace kiln::k::sorting

@@ -38,8 +38,7 @@ inline tensor indexed(const tensor& t, std::int64_t axis, object where) {
   const std::int64_t size = t.size(axis);
   const longs at = positions(where, size);
   if (where->type == -long_type) return dynamic::select(t, axis, at[0]);
-  const tensor index = copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data());
-  return dynamic::index_select(t, axis, index.to(t.device()));
+  return dynamic::index_select(t, axis, index_beside(t, at));
 }
 
 /// The value of what a handle holds: all of it, or at positions or names.

@@ -31,11 +31,6 @@ using layer_functions::layer_function;
 using layer_functions::options_behind;
 using layer_functions::pair_of;
 
-/// Positions as an index beside a tensor.
-inline tensor index_beside(const tensor& x, const longs& at) {
-  return copied(dtype::int64, {static_cast<std::int64_t>(at.size())}, at.data()).to(x.device());
-}
-
 /// What a window is and how it moves.
 struct window {
   pair2d size = 0, dilate = 1, pad = 0, stride = 1, out = 0;
