@@ -16,8 +16,8 @@
 
 namespace kiln {
 
-template void detail::product_gradient<float, Cpu>(const detail::saved_product&, const tensor_state&,
-                                                   const ref<gradient_record>&, const ref<gradient_record>&);
+template bool detail::product_gradient<float, Cpu>(const detail::saved_product&, const tensor_state&,
+                                                   const ref<gradient_record>&, const ref<gradient_record>&, void*);
 
 template Tensor<std::int64_t> detail::best_positions<true>(const Tensor<float>&, const axes&, bool, const char*);
 

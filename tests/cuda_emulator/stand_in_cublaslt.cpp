@@ -114,10 +114,38 @@ double relu(double value) {
   return value < 0 ? 0 : value;
 }
 
+// The operand whose sums over the inner axis are wanted, and how many they are; null: none.
+const matrix_layout_object* summed(const job& j) {
+  return has(j.how.epilogue, matmul_epilogue::bias_gradient_a)   ? &j.a
+         : has(j.how.epilogue, matmul_epilogue::bias_gradient_b) ? &j.b
+                                                                 : nullptr;
+}
+std::uint64_t vector_length(const job& j) {
+  return summed(j) == &j.b ? j.d.columns : j.d.rows;
+}
+bool has_vector(const job& j) {
+  return summed(j) != nullptr || has(j.how.epilogue, matmul_epilogue::bias);
+}
+
+void sum_operand(const job& j, const void* a, const void* b, std::int64_t depth) {
+  const matrix_layout_object& x = *summed(j);
+  const bool left = &x == &j.a;
+  // Elements along the inner axis lie next to each other in the first of these.
+  const bool packed =
+      left ? j.how.transpose_a == cublas_operation::transpose : j.how.transpose_b == cublas_operation::none;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(vector_length(j)); ++i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < depth; ++k)
+      sum += load(x.type, left ? a : b, packed ? i * x.leading + k : k * x.leading + i);
+    store(j.d.type, const_cast<void*>(j.how.bias), i, sum);
+  }
+}
+
 void run(const job& j, double alpha, const void* a, const void* b, double beta, void* d) {
   const bool ta = j.how.transpose_a == cublas_operation::transpose,
              tb = j.how.transpose_b == cublas_operation::transpose;
   const auto depth = static_cast<std::int64_t>(ta ? j.a.rows : j.a.columns);
+  if (summed(j) != nullptr) sum_operand(j, a, b, depth);
   const bool short_operands = j.how.compute == cublas_compute::tf32;
   for (std::int64_t batch = 0; batch < j.d.batch; ++batch) {
     for (std::int64_t column = 0; column < static_cast<std::int64_t>(j.d.columns); ++column) {
@@ -275,8 +303,11 @@ cublas_status cublasLtMatmulAlgoGetHeuristic(cublaslt_handle handle, matmul_desc
   if (all.fails("heuristic_itself")) return cublas_status::internal_error;
   const job j{*how, *a, *b, *d};
   if (!is_sound(j) || !(*c == *d)) return bad;
-  const bool has_bias = has(how->epilogue, matmul_epilogue::bias);
-  if (has_bias && (how->bias == nullptr || reinterpret_cast<std::uintptr_t>(how->bias) % 16 != 0)) return bad;
+  if (summed(j) != nullptr &&
+      (j.how.epilogue != matmul_epilogue::bias_gradient_a) == (j.how.epilogue != matmul_epilogue::bias_gradient_b))
+    return bad;
+  if (summed(j) != nullptr && (all.fails("sums") || d->batch > 1)) return cublas_status::not_supported;
+  if (has_vector(j) && (how->bias == nullptr || reinterpret_cast<std::uintptr_t>(how->bias) % 16 != 0)) return bad;
   const bool is_half = size_of(d->type) == 2;
   if (is_half != (wanted->reduction_schemes == reduction_in_compute_type)) return cublas_status::not_supported;
   matmul_heuristic answer{};
@@ -312,8 +343,7 @@ cublas_status cublasLtMatmul(cublaslt_handle handle, matmul_descriptor how, cons
     if (reinterpret_cast<std::uintptr_t>(place) % algorithm->data[++i] != 0) return bad;
   if (!is_memory(a, j.a, handle->context) || !is_memory(b, j.b, handle->context) || !is_memory(d, j.d, handle->context))
     return bad;
-  if (has(how->epilogue, matmul_epilogue::bias) &&
-      !all.is_device(reinterpret_cast<std::uint64_t>(how->bias), j.d.rows * size_of(j.d.type)))
+  if (has_vector(j) && !all.is_device(reinterpret_cast<std::uint64_t>(how->bias), vector_length(j) * size_of(j.d.type)))
     return bad;
   if (workspace_bytes != 0 && !all.is_device(reinterpret_cast<std::uint64_t>(workspace), workspace_bytes)) return bad;
   const double scale = load(how->scale, alpha, 0), keep = load(how->scale, beta, 0);

@@ -261,6 +261,8 @@ static_assert(equal(matmul_epilogue::bias, CUBLASLT_EPILOGUE_BIAS));
 static_assert(equal(matmul_epilogue::relu_bias, CUBLASLT_EPILOGUE_RELU_BIAS));
 static_assert(equal(matmul_epilogue::gelu, CUBLASLT_EPILOGUE_GELU));
 static_assert(equal(matmul_epilogue::gelu_bias, CUBLASLT_EPILOGUE_GELU_BIAS));
+static_assert(equal(matmul_epilogue::bias_gradient_a, CUBLASLT_EPILOGUE_BGRADA));
+static_assert(equal(matmul_epilogue::bias_gradient_b, CUBLASLT_EPILOGUE_BGRADB));
 static_assert(equal(reduction_in_compute_type, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
 static_assert(sizeof(matmul_algorithm) == sizeof(cublasLtMatmulAlgo_t));
 using answer = cublasLtMatmulHeuristicResult_t;

@@ -2,6 +2,7 @@
 // Products of tensors on the stand-in: layouts that cuBLASLt takes as they are, those that it does not, integers, and
 // gradients over broadcast batches; against plain double loops.
 #include <kiln/cuda.hpp>
+#include <kiln/tensor/turned.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
 
@@ -124,6 +125,53 @@ TEST_CASE("cuda products: a bias is added by the product itself, whatever else i
   backward(sum(matmul(x, w) + bias));
   const Tensor<float> gradient = bias.grad().to<Cpu>();
   CHECK(std::vector<float>(gradient.span().begin(), gradient.span().end()) == std::vector<float>{6, 6, 6, 6});
+}
+
+TEST_CASE("cuda products: the gradient of a bias comes with that of the weight, without a kernel of its own") {
+  const auto& device = emulate::stand_in();
+  // Sums of columns of (i, k) -> weights, counted by hand; one and two axes before the last, a weight as it is and
+  // turned.
+  const auto check = [&](const dims& batch, bool turned, bool lacking) {
+    CAPTURE(batch);
+    CAPTURE(turned);
+    dims images = batch, results = batch;
+    images.push_back(9), results.push_back(4);
+    auto x = small<float>(images, 1), w = turned ? small<float>({4, 9}, 2) : small<float>({9, 4}, 2),
+         bias = small<float>({4}, 3), g = small<float>(results, 5);
+    x.requires_grad(), w.requires_grad(), bias.requires_grad();
+    const auto pass = [&] {
+      const Tensor<float, Cuda> y = matmul(x, turned ? kiln::detail::turned(w) : w) + bias;
+      cuda::synchronize({});
+      device.reset();
+      if (lacking) device.set("fail_sums", 1);
+      backward(y, g);
+    };
+    pass();
+    if (device.emulated()) {
+      CHECK(device.count("cublasLtMatmul") == 2);
+      CHECK((device.count("cuLaunchKernel") > 0) == lacking);
+    }
+    const Tensor<float> G = g.to<Cpu>(), X = x.detach().to(Cpu{}), got_b = bias.grad().to<Cpu>(),
+                        got_w = w.grad().to<Cpu>();
+    std::vector<float> by_bias(4), by_w(36);
+    for (std::int64_t i = 0; i < G.numel(); ++i) {
+      by_bias[static_cast<std::size_t>(i % 4)] += G.data()[i];
+      for (std::int64_t j = 0; j < 9; ++j)
+        by_w[static_cast<std::size_t>(turned ? i % 4 * 9 + j : j * 4 + i % 4)] += G.data()[i] * X.data()[i / 4 * 9 + j];
+    }
+    CHECK(std::vector<float>(got_b.span().begin(), got_b.span().end()) == by_bias);
+    CHECK(std::vector<float>(got_w.span().begin(), got_w.span().end()) == by_w);
+    // A second pass adds: a kernel does that for the bias.
+    device.reset();
+    pass();
+    const Tensor<float> twice = bias.grad().to<Cpu>();
+    for (std::size_t k = 0; k < 4; ++k) CHECK(twice.data()[k] == 2 * by_bias[k]);
+  };
+  for (const bool turned : {false, true}) {
+    check({6}, turned, false);
+    check({2, 3}, turned, false);
+  }
+  if (device.emulated()) check({7}, true, true);  // a library that has no kernel for it
 }
 
 TEST_CASE("cuda products: what arrives for a product that stands several times in an expression is added up") {

@@ -34,14 +34,26 @@ inline gradient_record* leaf_before_turn(const gradient_record& record) {
 }
 
 /// Gradients of the operands of a product, given its own: dA = dP B^T and dB = A^T dP, summed over broadcast batches.
+/// The columns of dP are summed beside dB, if that is asked for and the device can: see product_rule.
 template <class T, class Device>
-void product_gradient(const saved_product& p, const tensor_state& gradient, const ref<gradient_record>& left,
-                      const ref<gradient_record>& right) {
+bool product_gradient(const saved_product& p, const tensor_state& gradient, const ref<gradient_record>& left,
+                      const ref<gradient_record>& right, void* sums) {
   auto stack = [](const dims& sizes, const dims& strides, bool is_left) {
     tensor_state t;
     t.sizes = sizes;
     t.strides = strides;
     return as_matrices(t, is_left);
+  };
+  const auto multiply_right = [&]([[maybe_unused]] bool given_left, const matrix_stack& x, const T* x_data,
+                                  const matrix_stack& y, const T* y_data, const gradient_target& to) {
+    const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, false);
+    T* const out_data = static_cast<T*>(to.tensor->data);
+    if constexpr (functions_of<Device>.sums_beside_products)
+      if (sums)
+        return executor<Device>::template multiply_and_sum<T>(x, x_data, y, y_data, out, out_data, to.add, given_left,
+                                                              sums, *gradient.memory);
+    executor<Device>::template multiply<T>(x, x_data, y, y_data, out, out_data, to.add, {}, *gradient.memory);
+    return false;
   };
   const matrix_stack a = stack(p.left->sizes, p.left->strides, true),
                      b = stack(p.right->sizes, p.right->strides, false);
@@ -62,24 +74,18 @@ void product_gradient(const saved_product& p, const tensor_state& gradient, cons
     executor<Device>::template multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right->data), out,
                                            static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
   }
-  if (gradient_record* const leaf = right ? leaf_before_turn(*right) : nullptr) {
+  if (gradient_record* const leaf = right ? leaf_before_turn(*right) : nullptr)
     // The transposed of dB, (A^T dP)^T = dP^T A, is what the leaf wants.
-    const gradient_target to(*leaf, functions_of<Device>, *gradient.memory);
-    executor<Device>::template multiply<T>(transposed(g), dp, a, static_cast<const T*>(p.left->data),
-                                           stack(to.tensor->sizes, to.tensor->strides, false),
-                                           static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
-  } else if (right) {
-    const gradient_target to(*right, functions_of<Device>, *gradient.memory);
-    const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, false);
-    // A 1-D right operand is a column: its gradient is written as one, which has the same memory.
-    executor<Device>::template multiply<T>(transposed(a), static_cast<const T*>(p.left->data), g, dp, out,
-                                           static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
-  }
+    return multiply_right(true, transposed(g), dp, a, static_cast<const T*>(p.left->data),
+                          {*leaf, functions_of<Device>, *gradient.memory});
+  // A 1-D right operand is a column: its gradient is written as one, which has the same memory.
+  return right && multiply_right(false, transposed(a), static_cast<const T*>(p.left->data), g, dp,
+                                 {*right, functions_of<Device>, *gradient.memory});
 }
 
 #ifdef KILN_COMPILED  // in src/models.cpp
-extern template void product_gradient<float, Cpu>(const saved_product&, const tensor_state&,
-                                                  const ref<gradient_record>&, const ref<gradient_record>&);
+extern template bool product_gradient<float, Cpu>(const saved_product&, const tensor_state&,
+                                                  const ref<gradient_record>&, const ref<gradient_record>&, void*);
 #endif
 
 /// The rules of the products of an expression, in the order of their slots.

@@ -2,11 +2,13 @@
 // The node of an evaluated expression: one class for all, whose arrays follow it in memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include <kiln/autograd/node.hpp>
 #include <kiln/core/few.hpp>
@@ -120,15 +122,21 @@ class expression_node final : public op_node {
                 to.tensor->type, to.add};
       any = true;
     }
-    if (any) {
-      common::task job{.program = &program,
-                       .domain = how_.domain,
-                       .reduced_axes = program.reductions ? how_.axes : 0,
-                       .in = in.data(),
-                       .out = out.data(),
-                       .scalars = numbers_};
-      gradients_.program->run(job, near);
+    common::task job{.program = &program,
+                     .domain = how_.domain,
+                     .reduced_axes = program.reductions ? how_.axes : 0,
+                     .in = in.data(),
+                     .out = out.data(),
+                     .scalars = numbers_};
+    const added_bias bias = any && device().sums_beside_products
+                                ? bias_of_product(*gradient, out.data(), product_gradients.data())
+                                : added_bias();
+    common::result_view sums;
+    if (bias.leaf >= 0) {
+      std::swap(sums, out[bias.leaf]);
+      any = std::any_of(out.data(), out.data() + slots_, [](const common::result_view& y) { return y.data; });
     }
+    if (any) gradients_.program->run(job, near);
     gradient = nullptr;  // products read theirs: what arrived need not be there beside them and what they copy
     for (int p = 0; p < product_count_; ++p) {
       const saved_product& product = products_[p];
@@ -136,7 +144,13 @@ class expression_node final : public op_node {
       if (!g) continue;
       const int left = slots_ + 2 * p, right = left + 1;
       const ref<gradient_record> none;
-      gradients_.products[p](product, *g, wants(left) ? inputs[left] : none, wants(right) ? inputs[right] : none);
+      const bool summed =
+          gradients_.products[p](product, *g, wants(left) ? inputs[left] : none, wants(right) ? inputs[right] : none,
+                                 p == bias.product ? sums.data : nullptr);
+      if (p != bias.product || summed) continue;
+      for (int r = 0; r < slots_; ++r) out[r].data = nullptr;
+      out[bias.leaf] = sums;
+      gradients_.program->run(job, *g->memory);
     }
   }
 
@@ -224,6 +238,28 @@ class expression_node final : public op_node {
     const gradient_record& to = *inputs[found];
     const bool fits = to.type == gradient.type && to.sizes == gradient.sizes && sizes_[found] == gradient.sizes;
     return fits && !to.leaf && !arriving_gradient(*inputs[found]) ? found : -1;
+  }
+  // A leaf that is added to each row of a product. The product gets the arriving gradient as it is, the leaf the sums
+  // of its columns, which may come with a product: -1, -1 if there is none such.
+  struct added_bias {
+    int leaf = -1, product = -1;
+  };
+  added_bias bias_of_product(const tensor_state& gradient, const common::result_view* out,
+                             const ref<tensor_state>* product_gradients) const {
+    const tape_view& tape = gradients_.program->program().tape;
+    const auto is_bias = [&](int r) {
+      const int from = tape.results[r];
+      return out[r].data && !out[r].add && out[r].type == gradient.type && from >= 0 &&
+             tape[from].code == opcode::leaf && tape[from].slot == slots_ && sizes_[r] == dims{gradient.sizes.back()};
+    };
+    for (int p = 0; p < product_count_; ++p) {
+      if (product_gradients[p].get() != &gradient || !wants(slots_ + 2 * p + 1) ||
+          products_[p].left->sizes.rank() < 2 || products_[p].right->sizes.rank() < 2)
+        continue;
+      for (int r = 0; r < slots_; ++r)
+        if (is_bias(r)) return {r, p};
+    }
+    return {};
   }
   // Whether a product stands in the expression once more.
   bool stands_again(int product) const {

@@ -103,6 +103,14 @@ struct executor<Cuda> {
                        const storage& near) {
     detail::multiply_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate, device_of(near));
   }
+  template <class T>
+  static bool multiply_and_sum(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b,
+                               const T* b_data, const detail::matrix_stack& out, T* out_data, bool accumulate,
+                               bool of_left, void* sums, const storage& near) {
+    return detail::multiply_and_sum_on_cuda<T>(a, a_data, b, b_data, out, out_data, accumulate,
+                                               of_left ? cuda::summed_operand::a : cuda::summed_operand::b, sums,
+                                               device_of(near));
+  }
 
  private:
   static const cuda::stream& stream_of(const storage& memory) { return cuda::current_stream({memory.device}); }

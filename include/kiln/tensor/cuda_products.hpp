@@ -140,6 +140,21 @@ struct product_epilogues<Cuda> {
 
 namespace detail {
 
+/// The product of two matrices, or of stacks that are summed, and beside it the sums of one operand over the inner
+/// axis. False if those were not written: cuBLASLt lacks a kernel for them, or the result has a batch.
+template <Element T>
+bool multiply_and_sum_on_cuda(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,
+                              const matrix_stack& out, T* out_data, bool accumulate, cuda::summed_operand which,
+                              void* sums, Cuda device) {
+  library_product<T> product(a, a_data, b, b_data, out, out_data, accumulate, device);
+  product.task.summed = which;
+  product.task.sums = sums;
+  const bool fused = product.can_fuse();
+  if (!fused) product.task.summed = cuda::summed_operand::none;
+  product.run();
+  return fused;
+}
+
 /// Products of two stacks of matrices, as detail::multiply does them on the processor.
 template <Element T>
 void multiply_on_cuda(const matrix_stack& a, const T* a_data, const matrix_stack& b, const T* b_data,

@@ -37,7 +37,9 @@ namespace kiln {
 
 /// Defined for each device that tensors can be on: memory as in host_executor, `on_host`, and for a Program, a type
 /// with a constexpr tape, `program<Program>()`, what the tensor layer reads of it, and `run<Program>(job, near)`, which
-/// does what `job` asks on the device where `near` is. `run_tape`, for tapes made at run time, may be left out.
+/// does what `job` asks on the device where `near` is. Two may be left out: `run_tape`, for tapes made at run time, and
+/// `multiply_and_sum`, a product that also writes the sums of its left or right operand over the inner axis, next to
+/// each other, where it returns true.
 template <class Device>
 struct executor;
 
@@ -185,6 +187,7 @@ struct device_functions {
   void (*copy_out)(const tensor_state& t, void* to);
   /// Runs a tape made at run time; null for the processor, whose interpreter not every program has.
   void (*run_tape)(const run_time_tape& tape, common::task& job, const storage& near);
+  bool sums_beside_products;  ///< it has multiply_and_sum
 
   ref<tensor_state> zeros(dtype type, const dims& sizes, const storage& near) const {
     ref<tensor_state> made = new_tensor(type, sizes, near);
@@ -193,18 +196,18 @@ struct device_functions {
   }
 };
 template <class Device>
-inline constexpr device_functions functions_of{executor<Device>::on_host,
-                                               &executor<Device>::new_tensor,
-                                               &executor<Device>::set_zero,
-                                               &executor<Device>::check_operand,
-                                               &executor<Device>::same_device,
-                                               &executor<Device>::copy_out,
+inline constexpr device_functions functions_of{executor<Device>::on_host, &executor<Device>::new_tensor,
+                                               &executor<Device>::set_zero, &executor<Device>::check_operand,
+                                               &executor<Device>::same_device, &executor<Device>::copy_out,
                                                []() -> void (*)(const run_time_tape&, common::task&, const storage&) {
                                                  if constexpr (requires { &executor<Device>::run_tape; })
                                                    return &executor<Device>::run_tape;
                                                  else
                                                    return nullptr;
-                                               }()};
+                                               }(),
+                                               requires {executor<Device>::template multiply_and_sum<float>;
+}  // namespace detail
+};  // namespace kiln
 
 /// A Program on a device as plain data.
 struct runnable {

@@ -38,10 +38,11 @@ struct expression_facts {
                         tensor_state& out) = nullptr;
 };
 
-/// Adds to the gradients of a product's operands, where they are wanted, given the product's own.
+/// Adds to the gradients of a product's operands, where they are wanted, given the product's own. Beside that of the
+/// right one, the columns of the given one may be summed, in its type, into `sums`, unless that is null: true if so.
 struct saved_product;
-using product_rule = void (*)(const saved_product&, const tensor_state& gradient, const ref<gradient_record>& left,
-                              const ref<gradient_record>& right);
+using product_rule = bool (*)(const saved_product&, const tensor_state& gradient, const ref<gradient_record>& left,
+                              const ref<gradient_record>& right, void* sums);
 
 /// What a backward pass of an expression needs, known from its type.
 struct gradient_facts {

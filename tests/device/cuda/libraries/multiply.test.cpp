@@ -188,6 +188,44 @@ TEST_CASE("sums of no products are zeros, what is there, or the bias") {
   CHECK(out.read() == std::vector<double>{0, 0, 0, 0});
 }
 
+TEST_CASE("sums of an operand over the inner axis come with one product, and are refused with several") {
+  exact_stand_in();
+  using kiln::cuda::summed_operand;
+  const auto& where = current_stream(Cuda{0});
+  for (const dtype type : types)
+    for (const auto which : {summed_operand::a, summed_operand::b})
+      for (const bool turned : {false, true}) {
+        CAPTURE(turned);
+        product_task task = plain_task(type, 3, 10, 5);
+        task.batch = {2};  // summed: one product over an inner axis of 10
+        task.a.columns = task.b.rows = 5;
+        const array a(type, whole_numbers(30, 1)), b(type, whole_numbers(50, 2)), out(type, whole_numbers(15, 3)),
+            sums(type, whole_numbers(5, 4));
+        if (turned) {
+          task.a.row_stride = 1, task.a.column_stride = 3, task.a.batch_strides = {15};
+        } else {
+          task.a.batch_strides = {5};
+        }
+        task.b.batch_strides = {25}, task.out_batch_strides = {0};
+        task.a.data = a.data(), task.b.data = b.data(), task.out = out.data(), task.add = true;
+        task.summed = which, task.sums = sums.data();
+        REQUIRE(can_fuse(task, where));
+        std::vector<double> wanted = sums.values();
+        for (std::size_t i = 0; i < (which == summed_operand::a ? 3u : 5u); ++i) {
+          wanted[i] = 0;
+          for (std::size_t k = 0; k < 10; ++k)
+            wanted[i] +=
+                which == summed_operand::b ? b.values()[k * 5 + i] : a.values()[turned ? k * 3 + i : i * 10 + k];
+        }
+        multiply(task, where);
+        CHECK(sums.read() == wanted);
+        CHECK(out.read() == expected(task, a.values(), b.values(), out.values(), {}));
+        task.out_batch_strides = {15};
+        CHECK_FALSE(can_fuse(task, where));
+        CHECK_THROWS_WITH_AS(multiply(task, where), doctest::Contains("for this type or batch"), kiln::value_error);
+      }
+}
+
 TEST_CASE("float32 products round their operands to TF32 only if that is allowed") {
   if (emulate::skip_on_gpu("a library need not use tensor cores for one number")) return;
   exact_stand_in();

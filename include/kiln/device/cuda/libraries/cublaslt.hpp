@@ -62,8 +62,18 @@ enum class preference_attribute : int {
 };
 
 /// What is done to the sums before they are stored. Bias comes first; the vector has an element for each row of the
-/// column-major result.
-enum class matmul_epilogue : std::uint32_t { none = 1, relu = 2, bias = 4, relu_bias = 6, gelu = 32, gelu_bias = 36 };
+/// column-major result. Bias gradients are written to that vector: an operand summed over the inner axis, an element
+/// for each row of the result from a, for each column from b.
+enum class matmul_epilogue : std::uint32_t {
+  none = 1,
+  relu = 2,
+  bias = 4,
+  relu_bias = 6,
+  gelu = 32,
+  gelu_bias = 36,
+  bias_gradient_a = 256,
+  bias_gradient_b = 512
+};
 
 /// How the parts of sums that were split between blocks are put together: a mask.
 inline constexpr std::uint32_t reduction_in_compute_type = 2;

@@ -26,6 +26,9 @@ namespace detail {
 
 inline constexpr std::uintptr_t bias_alignment = 16;
 
+// Whether all of a task is one product, over batch axes that are summed.
+bool is_one_sum(const product_task& task);
+
 // Throws unless a task makes sense.
 void check_task(const product_task& task);
 
@@ -34,7 +37,8 @@ void check_layouts(const product_task& task, bool empty_sum);
 }  // namespace detail
 
 /// Whether cuBLASLt documents the epilogue and the bias of a task: the GELU not in float64, where its accuracy is not
-/// stated, and a bias only at an address that is a multiple of 16. True if there is neither.
+/// stated, a bias or sums only at an address that is a multiple of 16, and sums only beside one product, without
+/// another epilogue. True if there is none of these.
 bool can_fuse(const product_task& task);
 
 /// Queues a product, or a stack of them, in a stream. Sums of float16 and bfloat16 are made in float32 and rounded

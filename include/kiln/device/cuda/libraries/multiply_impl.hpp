@@ -29,6 +29,16 @@ KILN_INLINE void check_task(const product_task& task) {
   }
 }
 
+KILN_INLINE bool is_one_sum(const product_task& task) {
+  product_walk walk(task);
+  if (walk.nothing || walk.empty_sum) return false;
+  for (int i = 0; i < walk.count; ++i)
+    if (walk[i].out != 0) return false;
+  product_task simple = task;
+  simplify(simple, walk);
+  return walk.count == 0;
+}
+
 KILN_INLINE void check_layouts(const product_task& task, bool empty_sum) {
   for (const matrix_operand* x : {&task.a, &task.b}) {
     if (!empty_sum && (!is_readable(*x) || x->data == nullptr))
@@ -51,7 +61,10 @@ namespace kiln::cuda {
 
 KILN_INLINE bool can_fuse(const product_task& task) {
   if (task.epilogue == product_epilogue::gelu_tanh && task.type == dtype::float64) return false;
-  return reinterpret_cast<std::uintptr_t>(task.bias) % detail::bias_alignment == 0;
+  if (task.summed != summed_operand::none && (task.sums == nullptr || task.bias != nullptr ||
+                                              task.epilogue != product_epilogue::none || !detail::is_one_sum(task)))
+    return false;
+  return reinterpret_cast<std::uintptr_t>(detail::vector_of(task)) % detail::bias_alignment == 0;
 }
 
 KILN_INLINE void multiply(const product_task& task, const stream& where) {
@@ -60,9 +73,9 @@ KILN_INLINE void multiply(const product_task& task, const stream& where) {
   if (walk.nothing) return;
   detail::check_layouts(task, walk.empty_sum);
   if (!can_fuse(task)) {
-    throw value_error(message("multiply: ", task,
-                              "; cuBLASLt does not have this epilogue for this type, or the bias at ", task.bias,
-                              " is not aligned to 16 bytes: ask can_fuse() first and apply it after"));
+    throw value_error(
+        message("multiply: ", task, "; cuBLASLt does not have this epilogue for this type or batch, or the vector at ",
+                detail::vector_of(task), " is not aligned to 16 bytes: ask can_fuse() first and apply it after"));
   }
   const device_scope scope(where.device());
   product_task simple = task;

@@ -43,7 +43,12 @@ class product_run {
  public:
   /// `named` is the task as it was asked for, for messages.
   product_run(const product_task& task, const product_walk& walk, const product_task& named, const stream& where)
-      : task_(task), walk_(walk), named_(named), where_(where), library_(product_library::of(where.device())) {
+      : task_(task),
+        walk_(walk),
+        named_(named),
+        where_(where),
+        library_(product_library::of(where.device())),
+        vector_(vector_of(task)) {
     for (int i = 0; i < walk_.count; ++i) {
       const product_axis& axis = walk_[i];
       if (axis.out > 0 && axis.a >= 0 && axis.b >= 0 && (batched_ < 0 || axis.size > walk_[batched_].size))
@@ -58,7 +63,7 @@ class product_run {
   bool is_possible() const {
     const std::int64_t batch = batched_ < 0 ? 1 : std::min(walk_[batched_].size, most_in_batch);
     const places where{task_.a.data, task_.b.data, task_.out};
-    return plan(key(where, batch, true), task_.bias)->possible;
+    return plan(key(where, batch, true), vector_)->possible;
   }
 
  private:
@@ -106,6 +111,9 @@ class product_run {
     if (last) {
       made.epilogue = epilogues[static_cast<std::size_t>(task_.epilogue)];
       if (task_.bias != nullptr) made.epilogue = with_bias(made.epilogue);
+      // What is a to us is b to the library.
+      if (task_.summed == summed_operand::a) made.epilogue = matmul_epilogue::bias_gradient_b;
+      if (task_.summed == summed_operand::b) made.epilogue = matmul_epilogue::bias_gradient_a;
     }
     switch (task_.type) {
       case dtype::float64:
@@ -133,11 +141,11 @@ class product_run {
   }
 
   void call(const places& from, std::int64_t batch, bool first, bool last) const {
-    const void* const bias = last ? task_.bias : nullptr;
-    const std::shared_ptr<product_plan> chosen = plan(key(from, batch, last), bias);
+    const void* const vector = last ? vector_ : nullptr;
+    const std::shared_ptr<product_plan> chosen = plan(key(from, batch, last), vector);
     if (!chosen->possible) {
       throw device_error(message("multiply: cuBLASLt (", cublaslt_api().file.path(), ") has no kernel for ", named_,
-                                 last && (task_.epilogue != product_epilogue::none || bias != nullptr)
+                                 last && (task_.epilogue != product_epilogue::none || vector != nullptr)
                                      ? " with this epilogue; ask can_fuse(task, stream) first and apply it after"
                                      : "; use another element type or contiguous operands"));
     }
@@ -150,9 +158,9 @@ class product_run {
     const bool is_double = task_.type == dtype::float64;
     void* const out = const_cast<void*>(from.out);
     std::unique_lock<device_lock> lock;
-    if (bias != nullptr) {
+    if (vector != nullptr) {
       lock = std::unique_lock(chosen->bias_mutex);
-      chosen->set(matmul_attribute::bias_pointer, bias);
+      chosen->set(matmul_attribute::bias_pointer, vector);
     }
     const cublas_status status = cublaslt_api().multiply(
         library_.handle(), chosen->descriptor.handle, is_double ? static_cast<const void*>(&alpha) : &alpha_single,
@@ -179,7 +187,8 @@ class product_run {
   const product_task& named_;
   const stream& where_;
   product_library& library_;
-  int batched_ = -1;  // the axis that the library walks through itself
+  const void* vector_;  // the bias, or where sums go
+  int batched_ = -1;    // the axis that the library walks through itself
 };
 
 }  // namespace kiln::cuda::detail

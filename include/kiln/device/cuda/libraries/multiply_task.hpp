@@ -34,6 +34,10 @@ enum class product_epilogue {
   gelu_tanh  ///< cuBLASLt's GELU, which is the approximation by tanh
 };
 
+/// Which operand is summed over the inner axis beside the product: a gives m sums, b gives n. Where that operand is the
+/// gradient of a layer's result, and the product that of its weight, they are the gradient of its bias.
+enum class summed_operand { none, a, b };
+
 /// out = epilogue(a b + bias), or epilogue(a b + out + bias) with `add`, for each index of the batch.
 struct product_task {
   dtype type = dtype::float32;  ///< of all operands: float32, float64, float16 or bfloat16
@@ -45,12 +49,19 @@ struct product_task {
   bool add = false;        ///< onto what is there
   product_epilogue epilogue = product_epilogue::none;
   const void* bias = nullptr;  ///< n contiguous values, added to every row; or null
+  summed_operand summed = summed_operand::none;
+  void* sums = nullptr;  ///< where the sums of `summed` are written, next to each other; there is no bias then
 };
 
 /// The sizes, for messages: "[2, 3] x 4x5 by 5x6 (float16)".
 std::ostream& operator<<(std::ostream& text, const product_task& task);
 
 namespace detail {
+
+// What the library's bias vector is for a task: the bias, which is read, or the sums, which are written. Null: neither.
+constexpr const void* vector_of(const product_task& task) {
+  return task.summed == summed_operand::none ? task.bias : task.sums;
+}
 
 inline constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
 
