@@ -3,23 +3,18 @@
 // for each parameter, and state by name. An optimizer adds its options and its formula.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <kiln/expr/reductions.hpp>
-#include <kiln/ops/all.hpp>
-#include <kiln/optim/flat_memory.hpp>
 #include <kiln/optim/optimizer.hpp>
-#include <kiln/tensor/assign.hpp>
-#include <kiln/tensor/tensor.hpp>
+#include <kiln/optim/parameter_run.hpp>
 
 namespace kiln::optim {
 
@@ -29,192 +24,6 @@ struct parameter_group {
   std::vector<Tensor<T, Device>> parameters;
   Options options = {};
 };
-
-namespace detail {
-
-template <Element T, class Device>
-std::vector<ref<tensor_state>> states_of(const std::vector<Tensor<T, Device>>& tensors) {
-  std::vector<ref<tensor_state>> states;
-  states.reserve(tensors.size());
-  for (const Tensor<T, Device>& t : tensors) states.push_back(t.state());
-  return states;
-}
-
-/// Elements [begin, begin + size) of a 1-D tensor.
-template <Element T, class Device>
-Tensor<T, Device> part_of_flat(const ref<tensor_state>& flat, std::int64_t begin, std::int64_t size) {
-  if (begin == 0 && size == flat->sizes[0]) return Tensor<T, Device>(flat);
-  ref<tensor_state> part = new_state(dtype_of<T>, {size}, {1});
-  part->data = static_cast<T*>(flat->data) + begin;
-  part->memory = flat->memory;
-  return Tensor<T, Device>(std::move(part));
-}
-
-/// How often a parameter was changed, and a product over its steps for those who want one.
-struct progress {
-  std::int64_t steps = 0;
-  double product = 1;
-  friend bool operator==(const progress&, const progress&) = default;
-};
-
-/// State of a group by name: one flat buffer, laid out as the parameters are.
-struct named_state {
-  std::string name;
-  ref<tensor_state> flat;
-};
-
-/// A group of one optimizer. State is of C: float for parameters of half types.
-template <Element T, class Device>
-struct group_memory {
-  using C = compute_t<T>;
-  flat_memory memory;
-  std::vector<progress> done;
-  std::vector<named_state> states;
-  std::vector<std::uint32_t> seen;  ///< of half types: the version of each parameter that the master weights are of
-
-  explicit group_memory(const std::vector<Tensor<T, Device>>& parameters)
-      : memory(states_of(parameters), *kiln::detail::adding_kernel<T, Device>()), done(parameters.size()) {}
-
-  const ref<tensor_state>* find(std::string_view name) const {
-    for (const named_state& s : states)
-      if (s.name == name) return &s.flat;
-    return nullptr;
-  }
-  /// The state of this name; made of `value`s at the first step that asks for it.
-  const ref<tensor_state>& state(std::string_view name, double value = 0) {
-    if (const ref<tensor_state>* known = find(name)) return *known;
-    const dims sizes{memory.layout().total()};
-    ref<tensor_state> made = kiln::executor<Device>::new_tensor(dtype_of<C>, sizes, *memory.values()->memory);
-    if (value == 0)
-      kiln::executor<Device>::set_zero(*made);
-    else
-      kiln::executor<Device>::fill(*made, static_cast<C>(value));
-    states.push_back({std::string(name), std::move(made)});
-    return states.back().flat;
-  }
-};
-
-/// Parameters next to each other that have all made the same steps: what one kernel changes.
-template <Element T, class Device>
-class parameter_run {
- public:
-  using C = compute_t<T>;
-  static constexpr int most_states = 3;
-  parameter_run(group_memory<T, Device>& group, index_run which)
-      : group_(group),
-        which_(which),
-        begin_(group.memory.layout().begins[static_cast<std::size_t>(which.first)]),
-        size_(group.memory.layout().begins[static_cast<std::size_t>(which.last)] - begin_),
-        values_(part_of_flat<T, Device>(group.memory.values(), begin_, size_)),
-        gradients_(part_of_flat<T, Device>(group.memory.gradients(), begin_, size_)) {
-    if constexpr (!std::is_same_v<T, C>) refresh_master();
-    for (int i = which.first; i < which.last; ++i) ++group.done[static_cast<std::size_t>(i)].steps;
-  }
-
-  /// One of these parameters alone, without what stands between it and the next.
-  parameter_run only(int i) const { return parameter_run(*this, i); }
-  // Leaves look at the tensors of this object.
-  parameter_run(const parameter_run&) = delete;
-  parameter_run& operator=(const parameter_run&) = delete;
-
-  /// Which step this is of these parameters, from 1 on.
-  std::int64_t step() const { return progress().steps; }
-  /// A number that all of them share, 1 before their first step.
-  double product() const { return progress().product; }
-  void set_product(double product) {
-    for (int i = which_.first; i < which_.last; ++i) group_.done[static_cast<std::size_t>(i)].product = product;
-  }
-  index_run which() const { return which_; }
-
-  /// The weights, in C. Leaves are placed: formulas with a part in common compute it once (tensor/assign.hpp).
-  auto weights() const {
-    if constexpr (std::is_same_v<T, C>)
-      return placed<0>(values_);
-    else
-      return placed<0>(master_);
-  }
-  /// The gradients as an expression of C.
-  auto gradients() const { return kiln::detail::converted<C>(placed<1>(gradients_)); }
-  /// The part of a state for these parameters, number Which of those that set() writes.
-  template <int Which>
-  auto state(std::integral_constant<int, Which>, std::string_view name, double value = 0) {
-    static_assert(Which < most_states);
-    Tensor<C, Device>& kept = states_[Which];
-    kept = part_of_flat<C, Device>(group_.state(name, value), begin_, size_);
-    return placed<2 + Which>(kept);
-  }
-  /// New states, by expressions of the old ones.
-  template <class... E>
-  void set_states(const E&... values) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      assign(std::tie(states_[I]...), values...);
-    }
-    (std::index_sequence_for<E...>{});
-  }
-  /// New weights and states, by expressions of the old ones: one kernel, which for half types writes the master weights
-  /// and what they are rounded to.
-  template <class W, class... E>
-  void set(const W& weights, const E&... values) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      if constexpr (std::is_same_v<T, C>)
-        assign(std::tie(values_, states_[I]...), weights, values...);
-      else
-        assign(std::tie(values_, master_, states_[I]...), cast<T>(weights), weights, values...);
-    }
-    (std::index_sequence_for<E...>{});
-    group_.memory.values_changed(which_);
-    if constexpr (!std::is_same_v<T, C>)
-      for (int i = which_.first; i < which_.last; ++i)
-        group_.seen[static_cast<std::size_t>(i)] = group_.memory.version(i);
-  }
-  template <class... E>
-  void set(const std::tuple<E...>& values) {
-    std::apply([&](const auto&... each) { set(each...); }, values);
-  }
-
- private:
-  parameter_run(const parameter_run& of, int i)
-      : group_(of.group_),
-        which_{i, i + 1},
-        begin_(group_.memory.layout().begins[static_cast<std::size_t>(i)]),
-        size_(count(group_.memory.parameter(i)->sizes)),
-        values_(part_of_flat<T, Device>(group_.memory.values(), begin_, size_)),
-        gradients_(part_of_flat<T, Device>(group_.memory.gradients(), begin_, size_)) {
-    if constexpr (!std::is_same_v<T, C>) master_ = part_of_flat<C, Device>(group_.state("master"), begin_, size_);
-  }
-  template <int Place, class X>
-  static kiln::detail::placed_tensor<Place, X, Device> placed(const Tensor<X, Device>& x) {
-    return {&x};
-  }
-  const detail::progress& progress() const { return group_.done[static_cast<std::size_t>(which_.first)]; }
-  // What was written to a parameter since the last step, such as the weights of a file, is what counts.
-  void refresh_master() {
-    const bool first = !group_.find("master");
-    master_ = part_of_flat<C, Device>(group_.state("master"), begin_, size_);
-    if (first) group_.seen.assign(group_.done.size(), ~std::uint32_t{0});
-    for (int i = which_.first; i < which_.last; ++i) {
-      const std::size_t at = static_cast<std::size_t>(i);
-      if (group_.seen[at] == group_.memory.version(i)) continue;
-      const std::int64_t from = group_.memory.layout().begins[at], n = group_.memory.layout().begins[at + 1] - from;
-      part_of_flat<C, Device>(group_.state("master"), from, n)
-          .copy_(kiln::detail::converted<C>(part_of_flat<T, Device>(group_.memory.values(), from, n)));
-    }
-  }
-
-  group_memory<T, Device>& group_;
-  index_run which_;
-  std::int64_t begin_, size_;
-  Tensor<T, Device> values_, gradients_;
-  Tensor<C, Device> master_;
-  std::array<Tensor<C, Device>, most_states> states_;
-};
-/// Which of the states that a step writes.
-inline constexpr std::integral_constant<int, 0> first_state{};
-inline constexpr std::integral_constant<int, 1> second_state{};
-inline constexpr std::integral_constant<int, 2> third_state{};
-
-}  // namespace detail
-
 /// An optimizer over parameters of T on Device: groups, steps and state. Formulas come from the classes derived of it.
 template <Element T, class Device, class Options>
 class parameter_groups : public optimizer {
@@ -280,19 +89,13 @@ class parameter_groups : public optimizer {
   /// Throws value_error for a tensor that is no parameter, and for a name that there is not.
   Tensor<state_type, Device> state(const Tensor<T, Device>& parameter, std::string_view name) const {
     const auto [group, i] = find(parameter, "state");
-    const ref<tensor_state>* const flat = group->find(name);
-    if (!flat) {
+    if (!group->find(name)) {
       std::string known;
       for (const auto& s : group->states) known += (known.empty() ? "" : ", ") + s.name;
       throw value_error(message("state: there is no \"", name, "\" (", known.empty() ? "nothing" : known,
                                 "); what an optimizer keeps is made at its first step"));
     }
-    const std::int64_t begin = group->memory.layout().begins[static_cast<std::size_t>(i)];
-    ref<tensor_state> shaped =
-        new_state(dtype_of<state_type>, parameter.sizes(), contiguous_strides(parameter.sizes()));
-    shaped->data = static_cast<state_type*>((*flat)->data) + begin;
-    shaped->memory = (*flat)->memory;
-    return Tensor<state_type, Device>(std::move(shaped));
+    return group->state_of(i, name);
   }
 
   /// For checkpoints: shows all that a later step depends on, beside the parameters themselves, to `v`, which keeps it,
@@ -323,14 +126,7 @@ class parameter_groups : public optimizer {
       for (const std::string& name : names)
         for (int i = 0; i < memory.memory.size(); ++i) {
           const dims& sizes = memory.memory.parameter(i)->sizes;
-          const std::int64_t begin = memory.memory.layout().begins[static_cast<std::size_t>(i)];
-          Tensor<state_type, Device> part;
-          if (memory.find(name)) {
-            ref<tensor_state> shaped = new_state(dtype_of<state_type>, sizes, contiguous_strides(sizes));
-            shaped->data = static_cast<state_type*>((*memory.find(name))->data) + begin;
-            shaped->memory = (*memory.find(name))->memory;
-            part = Tensor<state_type, Device>(std::move(shaped));
-          }
+          Tensor<state_type, Device> part = memory.state_of(i, name);
           v.part(prefix + "state." + name + "." + std::to_string(i), part, sizes, dtype_of<state_type>);
         }
       // The master weights of half types are those of the parameters as they are now.
