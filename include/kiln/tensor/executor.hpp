@@ -196,18 +196,22 @@ struct device_functions {
   }
 };
 template <class Device>
-inline constexpr device_functions functions_of{executor<Device>::on_host, &executor<Device>::new_tensor,
-                                               &executor<Device>::set_zero, &executor<Device>::check_operand,
+constexpr auto run_tape_of() -> void (*)(const run_time_tape&, common::task&, const storage&) {
+  if constexpr (requires { &executor<Device>::run_tape; })
+    return &executor<Device>::run_tape;
+  else
+    return nullptr;
+}
+template <class Device>
+inline constexpr bool sums_beside_products = requires {
+  executor<Device>::template multiply_and_sum<float>;
+};
+
+template <class Device>
+inline constexpr device_functions functions_of{executor<Device>::on_host,      &executor<Device>::new_tensor,
+                                               &executor<Device>::set_zero,    &executor<Device>::check_operand,
                                                &executor<Device>::same_device, &executor<Device>::copy_out,
-                                               []() -> void (*)(const run_time_tape&, common::task&, const storage&) {
-                                                 if constexpr (requires { &executor<Device>::run_tape; })
-                                                   return &executor<Device>::run_tape;
-                                                 else
-                                                   return nullptr;
-                                               }(),
-                                               requires {executor<Device>::template multiply_and_sum<float>;
-}  // namespace detail
-};  // namespace kiln
+                                               run_tape_of<Device>(),          sums_beside_products<Device>};
 
 /// A Program on a device as plain data.
 struct runnable {
