@@ -51,6 +51,17 @@ extern "C" __global__ void neighbours(int* out, int wait) {
   place[threadIdx.x] = out[threadIdx.x];
 }
 
+extern "C" __global__ void one_adds_between_reads(int* out, int at, int wait) {
+  __shared__ int place[8];
+  if (threadIdx.x == 0) place[at] = 1;
+  __syncwarp();
+  out[threadIdx.x] = place[at];
+  if (wait) __syncwarp();
+  if (threadIdx.x == 5) place[at] += 1;
+  __syncwarp();
+  out[threadIdx.x] += place[at];
+}
+
 extern "C" __global__ void histogram(const int* in, int* out, int counts) {
   __shared__ int bins[4];
   if (threadIdx.x < 4) bins[threadIdx.x] = 0;
@@ -228,6 +239,13 @@ TEST_CASE("lanes that exchange values through memory need __syncwarp, which a sh
   CHECK(holds(report("neighbours", {{1}, {64}}, out.data(), 0), "race on shared memory"));
 }
 
+TEST_CASE("what lanes have read before __syncwarp, one of them may read and write after it") {
+  buffer<int> out(32);
+  CHECK(report("one_adds_between_reads", {{1}, {32}}, out.data(), 3, 1) == "nothing to report");
+  CHECK(out[9] == 3);
+  CHECK(holds(report("one_adds_between_reads", {{1}, {32}}, out.data(), 3, 0), "race on shared memory"));
+}
+
 TEST_CASE("atomic operations on one place do not race, plain ones do") {
   buffer<int> in(128), out(4);
   std::iota(in.values().begin(), in.values().end(), 0);
@@ -396,7 +414,7 @@ TEST_CASE("dynamic shared memory is declared as in CUDA") {
 
 TEST_CASE("the kernels of a text are found by their mark") {
   const auto names = emulate::kernels_of(text);
-  CHECK(names.size() == 23);
+  CHECK(names.size() == 24);
   CHECK(names.front() == "total");
   CHECK(names.back() == "reads_back");
 }

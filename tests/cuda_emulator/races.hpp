@@ -31,7 +31,8 @@ class race_log {
       if (kind == access::read) {
         // Of many readers one in another warp is worth most: __syncwarp does not order it.
         if (now.read.phase != phase_ || now.read.thread / 32 == thread / 32) {
-          now.several = now.read.phase == phase_ && (now.several || now.read.thread != thread);
+          now.several = now.read.phase == phase_ && now.read.warp_phase == warps_[thread / 32] &&
+                        (now.several || now.read.thread != thread);
           now.read = mark(thread);
         } else {
           now.several_warps = phase_;
