@@ -5,13 +5,10 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +17,7 @@
 #include <vector>
 
 #include "block.hpp"
+#include "host_compiler.hpp"
 
 namespace emulate {
 inline namespace KILN_EMULATOR_SWITCH {
@@ -30,59 +28,6 @@ struct named_text {
 };
 
 namespace detail {
-
-/// A folder that ends with its holder.
-class scratch_folder {
- public:
-  scratch_folder() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/kiln_emulator_XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr) throw failure("no folder can be made at " + path_);
-  }
-  scratch_folder(const scratch_folder&) = delete;
-  scratch_folder& operator=(const scratch_folder&) = delete;
-  ~scratch_folder() {
-    const std::string command = "rm -rf '" + path_ + "'";
-    if (std::system(command.c_str()) != 0) return;  // a folder left behind in /tmp harms nobody
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_file(const std::string& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  if (!file.flush()) throw failure("cannot write " + path);
-}
-
-inline std::string folder_of_emulator() {
-#if defined(KILN_TEST_SOURCE_DIR)
-  return KILN_TEST_SOURCE_DIR "/tests/cuda_emulator/";
-#else
-  const std::string here = __FILE__;  // as far as the compiler was told: give -I an absolute path
-  return here.substr(0, here.find_last_of('/') + 1);
-#endif
-}
-
-// KILN_HOST_CXX, or g++ even where clang++ made the test: clang++ does not check the alignment of a vector that is
-// copied whole.
-// (Not one string for all threads: the stand-in is built without the thread sanitizer, which does not see it made.)
-inline std::string host_compiler() {
-  if (const char* named = std::getenv("KILN_HOST_CXX"); named != nullptr && *named != 0) return named;
-  static const bool gnu = std::system("command -v g++ > /dev/null 2>&1") == 0;
-  return gnu ? "g++" : "clang++";
-}
-
-inline bool host_compiler_is_clang() {
-  return host_compiler().find("clang") != std::string::npos;
-}
 
 // No run time of a sanitizer: hooks.hpp answers.
 inline std::string check_options() {
@@ -169,7 +114,7 @@ inline std::string with_dynamic_shared(std::string text) {
 /// Compiles CUDA text into the bytes of a shared object. Throws failure with the compiler's words if it does not
 /// compile. The kernels must be `extern "C" __global__ void`.
 inline std::string compile(std::string_view text, const std::vector<named_text>& headers = {}) {
-  const detail::scratch_folder folder;
+  const scratch_folder folder;
   std::string whole = with_dynamic_shared(std::string(text));
   whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
   for (const std::string& name : kernels_of(text))
@@ -184,18 +129,18 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
       const std::string make = "mkdir -p '" + path.substr(0, path.find_last_of('/')) + "'";
       if (std::system(make.c_str()) != 0) throw failure("cannot make the folder of " + path);
     }
-    detail::write_file(path, with_dynamic_shared(content));
+    write_file(path, with_dynamic_shared(content));
   }
   const std::string source = folder.path() + "/kernels.cpp", object = folder.path() + "/kernels.so",
-                    log = folder.path() + "/log", emulator = detail::folder_of_emulator();
-  detail::write_file(source, whole);
-  const std::string command = detail::host_compiler() +
+                    log = folder.path() + "/log", emulator = folder_of_emulator();
+  write_file(source, whole);
+  const std::string command = host_compiler() +
                               " -std=c++20 -O1 -fPIC -shared -nostartfiles -fvisibility=hidden -fwrapv" +
                               " -ffp-contract=off -DKILN_EMULATOR_STANDALONE -I '" + folder.path() + "' -include '" +
                               emulator + "device.hpp' -include '" + emulator + "hooks.hpp'" + detail::check_options() +
                               " '" + source + "' -nodefaultlibs -o '" + object + "' -lm -lc > '" + log + "' 2>&1";
-  if (std::system(command.c_str()) != 0) throw failure("the text does not compile:\n" + detail::read_file(log));
-  return detail::read_file(object);
+  if (std::system(command.c_str()) != 0) throw failure("the text does not compile:\n" + read_file(log));
+  return read_file(object);
 }
 
 /// A loaded shared object of compile().
@@ -248,9 +193,9 @@ class module {
   static constexpr std::size_t most_copied = std::size_t{4} << 20;
 
   void load(const std::string& object) {
-    const detail::scratch_folder folder;  // a loaded file may be removed
+    const scratch_folder folder;  // a loaded file may be removed
     const std::string path = folder.path() + "/kernels.so";
-    detail::write_file(path, object);
+    write_file(path, object);
     handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw failure(std::string("the module cannot be loaded: ") + ::dlerror());
     view_ = reinterpret_cast<emulator::device_view (*)()>(::dlsym(handle_, "kiln_device_view"))();

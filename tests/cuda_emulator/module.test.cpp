@@ -273,7 +273,7 @@ TEST_CASE("a vector that reaches past the tail of a buffer is reported with the 
 }
 
 TEST_CASE("a misaligned vector is reported") {
-  if (emulate::detail::host_compiler_is_clang()) {
+  if (emulate::host_compiler_is_clang()) {
     MESSAGE("skipped: clang++ does not check the alignment of vectors that are copied whole; g++ does");
     return;
   }

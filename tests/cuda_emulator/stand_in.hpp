@@ -25,7 +25,8 @@
 #include <string>
 #include <utility>
 
-#include "module.hpp"
+#include "fiber.hpp"
+#include "host_compiler.hpp"
 
 #include <doctest/doctest.h>
 
@@ -110,11 +111,26 @@ inline std::string stand_in_path() {
   if (const char* built = std::getenv("KILN_CUDA_STAND_IN"); built != nullptr && *built != 0) return built;
   const std::string folder = folder_of_emulator();
   std::string sources = folder;  // it keeps where it was made
-  for (const char* name :
-       {"stand_in_driver.cpp", "stand_in_nvrtc.cpp", "stand_in_cublaslt.cpp", "stand_in_state.hpp", "module.hpp",
-        "block.hpp", "block_races.hpp", "threads.hpp", "races.hpp", "fiber.hpp", "watch.hpp", "interface.hpp",
-        "stand_in_cudnn.cpp", "stand_in_cudnn.hpp", "stand_in_cudnn_batch_norm.cpp", "stand_in_elements.hpp",
-        "../../include/kiln/device/cuda/libraries/cublaslt.hpp", "../../include/kiln/device/cuda/libraries/cudnn.hpp"})
+  for (const char* name : {"stand_in_driver.cpp",
+                           "stand_in_nvrtc.cpp",
+                           "stand_in_cublaslt.cpp",
+                           "stand_in_state.hpp",
+                           "module.hpp",
+                           "host_compiler.hpp",
+                           "block.hpp",
+                           "resident.hpp",
+                           "block_races.hpp",
+                           "threads.hpp",
+                           "races.hpp",
+                           "fiber.hpp",
+                           "watch.hpp",
+                           "interface.hpp",
+                           "stand_in_cudnn.cpp",
+                           "stand_in_cudnn.hpp",
+                           "stand_in_cudnn_batch_norm.cpp",
+                           "stand_in_elements.hpp",
+                           "../../include/kiln/device/cuda/libraries/cublaslt.hpp",
+                           "../../include/kiln/device/cuda/libraries/cudnn.hpp"})
     sources += read_file(folder + name);
   const std::string path = "/tmp/kiln_stand_in_" + std::to_string(::getuid()) + "_" +
                            std::to_string(std::hash<std::string>{}(sources)) + (KILN_EMULATOR_ASAN ? "_asan" : "") +

@@ -106,7 +106,7 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
                   std::to_string(most) + " max)";
       return compilation;
     }
-  } catch (const emulate::failure& caught) {
+  } catch (const std::exception& caught) {
     made->log = caught.what();
     return compilation;
   }

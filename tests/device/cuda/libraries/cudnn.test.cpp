@@ -60,7 +60,7 @@ TEST_CASE("a library without the deprecated batch norms is as good for all else"
       text << "int cudnn" << name << "(void) { return 0; }\n";
   }
   const std::string build =
-      emulate::detail::host_compiler() + " -x c -shared -fPIC -fno-builtin -w '" + path + ".c' -o '" + path + ".so'";
+      emulate::host_compiler() + " -x c -shared -fPIC -fno-builtin -w '" + path + ".c' -o '" + path + ".so'";
   REQUIRE(std::system(build.c_str()) == 0);
   void* const handle = ::dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   std::remove((path + ".c").c_str());

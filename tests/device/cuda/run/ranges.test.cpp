@@ -31,8 +31,7 @@ struct own_library {
         << ".txt\", \"a\"); fprintf(f, \"%s%s;\", a, b); fclose(f); }\n"
         << "int nvtxRangePushA(const char* name) { say(\"push \", name); return 0; }\n"
         << "int nvtxRangePop(void) { say(\"pop\", \"\"); return 0; }\n";
-    const std::string build =
-        emulate::detail::host_compiler() + " -x c -shared -fPIC '" + base + ".c' -o '" + base + ".so'";
+    const std::string build = emulate::host_compiler() + " -x c -shared -fPIC '" + base + ".c' -o '" + base + ".so'";
     REQUIRE(std::system(build.c_str()) == 0);
     ::setenv("KILN_LIBNVTX", (base + ".so").c_str(), 1);
   }
@@ -41,7 +40,7 @@ struct own_library {
     ::unsetenv("KILN_LIBNVTX");
     ::unsetenv("KILN_NVTX");
   }
-  std::string heard() const { return emulate::detail::read_file(base + ".txt"); }
+  std::string heard() const { return emulate::read_file(base + ".txt"); }
 };
 
 }  // namespace

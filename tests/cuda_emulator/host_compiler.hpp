@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// The host compiler that stands in for NVRTC, and the files that it takes and leaves.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace emulate {
+
+/// A folder that ends with its holder.
+class scratch_folder {
+ public:
+  scratch_folder() {
+    const char* base = std::getenv("TMPDIR");
+    path_ = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/kiln_emulator_XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder can be made at " + path_);
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+  ~scratch_folder() {
+    const std::string command = "rm -rf '" + path_ + "'";
+    if (std::system(command.c_str()) != 0) return;  // a folder left behind in /tmp harms nobody
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+inline std::string folder_of_emulator() {
+#if defined(KILN_TEST_SOURCE_DIR)
+  return KILN_TEST_SOURCE_DIR "/tests/cuda_emulator/";
+#else
+  const std::string here = __FILE__;  // as far as the compiler was told: give -I an absolute path
+  return here.substr(0, here.find_last_of('/') + 1);
+#endif
+}
+
+// KILN_HOST_CXX, or g++ even where clang++ made the test: clang++ does not check the alignment of a vector that is
+// copied whole.
+// (Not one string for all threads: the stand-in is built without the thread sanitizer, which does not see it made.)
+inline std::string host_compiler() {
+  if (const char* named = std::getenv("KILN_HOST_CXX"); named != nullptr && *named != 0) return named;
+  static const bool gnu = std::system("command -v g++ > /dev/null 2>&1") == 0;
+  return gnu ? "g++" : "clang++";
+}
+
+inline bool host_compiler_is_clang() {
+  return host_compiler().find("clang") != std::string::npos;
+}
+
+}  // namespace emulate
