@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scheduler: runs a grid one block at a time, each CUDA thread a fiber that runs until it waits for others. What
-// the hardware leaves open is drawn from a seed (the order of blocks and of threads); what it leaves undefined is
-// reported.
+// The scheduler: runs a grid, each CUDA thread a fiber. Several blocks are resident at a time and take turns where
+// their threads wait, at atomic operations and at accesses drawn from a seed, as are the order of blocks and of
+// threads: what the hardware leaves open. What it leaves undefined is reported.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +18,7 @@
 #include "block_races.hpp"
 #include "fiber.hpp"
 #include "interface.hpp"
-#include "races.hpp"
+#include "resident.hpp"
 #include "threads.hpp"
 #include "watch.hpp"
 
@@ -41,13 +40,17 @@ class scheduler {
       throw failure("launch: a block has 1 to 1024 threads and a grid at least one block");
     if (how.shared_bytes > (std::size_t{227} << 10))
       throw failure("launch: more than 227 KiB of dynamic shared memory");
-    static stack_pool stacks(1024);
-    scheduler block(view, kernel, how, arguments, constants, stacks);
-    current_ = &block;
-    block.run_grid();
+    static stack_pool stacks(most_resident * 1024);
+    scheduler grid(view, kernel, how, arguments, constants, stacks);
+    current_ = &grid;
+    grid.run_grid();
   }
 
  private:
+  static constexpr std::size_t most_resident = 4;
+  // Up to how many turns of its threads a block has before another has its own.
+  static constexpr unsigned most_turns = 16;
+
   scheduler(const emulator::device_view& view, emulator::entry kernel, const shape& how, void** arguments,
             const image& constants, stack_pool& stacks)
       : view_(view),
@@ -56,18 +59,9 @@ class scheduler {
         arguments_(arguments),
         constants_(constants),
         stacks_(stacks),
-        random_{how.seed},
-        shared_(how.shared_bytes),
-        races_(view.checked ? static_cast<std::size_t>(view.shared_end - view.shared_begin) + how.shared_bytes : 0,
-               how.block.count()),
-        threads_(how.block.count()),
-        order_(threads_.size()) {
-    std::iota(order_.begin(), order_.end(), 0u);
-    for (unsigned i = 0; i < threads_.size(); ++i)
-      threads_[i].index = {i % how.block.x, i / how.block.x % how.block.y, i / how.block.x / how.block.y};
+        random_{how.seed} {
     constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail, &fence};
     *view_.host = offered;
-    *view_.dynamic_shared = shared_.data();
     set(view_.block_size, how.block);
     set(view_.grid_size, how.grid);
   }
@@ -78,39 +72,58 @@ class scheduler {
     place[2] = size.z;
   }
 
+  // ---- turns ----
+  bool natural_order() const { return how_.seed == 0; }
+  order_source* random() { return natural_order() ? nullptr : &random_; }
+
   void run_grid() {
     std::vector<std::size_t> blocks(how_.grid.count());
     std::iota(blocks.begin(), blocks.end(), std::size_t{0});
-    if (how_.seed != 0) random_.permute(blocks);
-    for (const std::size_t number : blocks) {
-      between_blocks_.begin_block(number);
-      view_.block_index[0] = static_cast<unsigned>(number % how_.grid.x);
-      view_.block_index[1] = static_cast<unsigned>(number / how_.grid.x % how_.grid.y);
-      view_.block_index[2] = static_cast<unsigned>(number / how_.grid.x / how_.grid.y);
-      run_block();
+    if (!natural_order()) random_.permute(blocks);
+    const std::size_t slots = natural_order() ? 1 : std::min(most_resident, blocks.size());
+    std::vector<std::unique_ptr<resident_block>> resident;
+    for (std::size_t i = 0; i < slots; ++i) {
+      resident.push_back(std::make_unique<resident_block>(how_, declared_bytes(), view_.checked));
+      resident.back()->begin(blocks[i], how_.grid, random());
+    }
+    for (std::size_t begun = slots; !resident.empty();) {
+      const std::size_t turn = resident.size() == 1 ? 0 : random_.next() % resident.size();
+      enter(*resident[turn]);
+      take_turns();
+      if (!report_.empty()) return abandon(resident);
+      if (!block_->ended()) continue;
+      loaded_ = nullptr;
+      if (begun < blocks.size())
+        block_->begin(blocks[begun++], how_.grid, random());
+      else
+        resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
     }
   }
 
-  void run_block() {
-    // What an earlier block left in shared memory must not be of use.
-    std::fill(view_.shared_begin, view_.shared_end, '\xff');
-    std::fill(shared_.begin(), shared_.end(), '\xff');
-    races_.next_phase();
-    for (auto& thread : threads_) thread.now = phase::fresh;
-    remaining_ = threads_.size();
-    if (how_.seed != 0) random_.permute(order_);
-    while (remaining_ > 0) {
-      bool moved = false;
-      for (const unsigned number : order_) {
-        auto& thread = threads_[number];
-        if (thread.now != phase::fresh && thread.now != phase::ready) continue;
-        moved = true;
-        resume(thread);
-        if (!report_.empty()) return abandon();
-      }
-      if (!moved && !release_block()) return abandon();
+  // Threads of the block that was entered run, until another block has its turn.
+  void take_turns() {
+    turns_ = natural_order() ? ~0u : 1 + static_cast<unsigned>(random_.next() % most_turns);
+    for (; turns_ > 0 && !block_->ended() && report_.empty(); --turns_) {
+      if (thread_state* const thread = block_->next(); thread != nullptr)
+        resume(*thread);
+      else if (!block_->pass_barrier(random()))
+        report_ = block_words() + ": " + block_->stuck();
     }
-    if (std::string words = different_values(); !words.empty()) throw failure(block_words() + ": " + words);
+  }
+
+  std::size_t declared_bytes() const { return static_cast<std::size_t>(view_.shared_end - view_.shared_begin); }
+
+  // What the text declares as shared has one address; it holds what the running block has there.
+  void enter(resident_block& block) {
+    block_ = &block;
+    if (loaded_ == &block) return;
+    if (loaded_ != nullptr) std::copy(view_.shared_begin, view_.shared_end, loaded_->declared_shared().begin());
+    std::copy(block.declared_shared().begin(), block.declared_shared().end(), view_.shared_begin);
+    loaded_ = &block;
+    *view_.dynamic_shared = block.dynamic_shared().data();
+    *view_.exchange = &block.exchange();
+    std::copy(block.index.begin(), block.index.end(), view_.block_index);
+    between_blocks_.turn_of(block.clock);
   }
 
   void resume(thread_state& thread) {
@@ -119,24 +132,22 @@ class scheduler {
       thread.now = phase::ready;
     }
     running_ = &thread;
-    view_.thread_index[0] = thread.index[0];
-    view_.thread_index[1] = thread.index[1];
-    view_.thread_index[2] = thread.index[2];
+    std::copy(thread.index.begin(), thread.index.end(), view_.thread_index);
     main_.switch_to(thread.own);
-    if (thread.now == phase::done) {
-      stacks_.give_back(thread.own.stack());
-      --remaining_;
-      const lanes warp = warp_of(thread);  // whose others need not wait for it any longer
-      for (unsigned i = 0; i < warp.count && report_.empty(); ++i)
-        if (warp.first[i].now == phase::waits_for_warp) complete_warp(warp, warp.first[i], false);
-    }
+    if (report_.empty()) report_ = different_values();
+    if (thread.now != phase::done) return;
+    stacks_.give_back(thread.own.stack());
+    std::string wrong;
+    block_->end(thread, wrong);
+    if (report_.empty() && !wrong.empty()) report_ = block_words() + ": " + wrong;
   }
 
   // Drops all fibers where they stand: device code has nothing to destroy.
-  [[noreturn]] void abandon() {
-    for (auto& thread : threads_)
-      if (thread.now != phase::done && thread.now != phase::fresh) stacks_.give_back(thread.own.stack());
-    throw failure(report_);
+  [[noreturn]] void abandon(const std::vector<std::unique_ptr<resident_block>>& resident) {
+    for (const auto& block : resident)
+      for (auto& thread : block->threads())
+        if (thread.now != phase::done && thread.now != phase::fresh) stacks_.give_back(thread.own.stack());
+    throw failure(natural_order() ? report_ : text(report_, " (seed ", how_.seed, ")"));
   }
 
   static void body() {
@@ -152,7 +163,13 @@ class scheduler {
     running_->own.switch_to(main_);
   }
 
-  // ---- meetings of the block ----
+  // Another thread goes on, of another block if there is one.
+  void leave() {
+    turns_ = 1;
+    suspend(phase::ready);
+  }
+
+  // ---- meetings ----
   static int barrier(emulator::meeting kind, int line, int predicate) {
     auto& thread = *current_->running_;
     thread.kind = kind;
@@ -162,50 +179,10 @@ class scheduler {
     return static_cast<int>(thread.result);
   }
 
-  // When no thread can go on: all of them stand at one barrier, or something is wrong.
-  bool release_block() {
-    const auto& first = threads_.front();
-    emulator::word count = 0;
-    for (const auto& thread : threads_) {
-      if (thread.now != phase::waits_for_block || thread.line != first.line || thread.kind != first.kind) {
-        report_ = stuck();
-        return false;
-      }
-      count += thread.value;
-    }
-    races_.next_phase();
-    for (auto& thread : threads_) {
-      thread.now = phase::ready;
-      switch (thread.kind) {
-        case emulator::meeting::sync_threads_and:
-          thread.result = count == threads_.size();
-          break;
-        case emulator::meeting::sync_threads_or:
-          thread.result = count != 0;
-          break;
-        default:
-          thread.result = count;
-      }
-    }
-    if (how_.seed != 0) random_.permute(order_);
-    return true;
-  }
-
-  // ---- meetings of a warp ----
-  struct lanes {
-    thread_state* first;
-    unsigned count;
-  };
-  lanes warp_of(const thread_state& thread) {
-    const auto start = static_cast<std::size_t>(&thread - threads_.data()) / 32 * 32;
-    return {&threads_[start], static_cast<unsigned>(std::min<std::size_t>(32, threads_.size() - start))};
-  }
-
   static emulator::word warp(emulator::meeting kind, int line, unsigned mask, emulator::word value, int source) {
     auto& self = *current_;
     auto& thread = *self.running_;
-    const lanes warp = self.warp_of(thread);
-    const auto lane = static_cast<unsigned>(&thread - warp.first);
+    const auto lane = static_cast<unsigned>(self.block_->number_of(thread) % 32);
     if ((mask >> lane & 1) == 0)
       self.stop(
           text(name_of(kind), " in line ", line, ": the mask ", hex(mask), " does not hold the calling lane ", lane));
@@ -215,70 +192,41 @@ class scheduler {
     thread.value = value;
     thread.source = source;
     thread.now = phase::waits_for_warp;
-    if (self.complete_warp(warp, thread, true)) return thread.result;
+    std::string wrong;
+    if (self.block_->complete_warp(thread, wrong)) return thread.result;
+    if (!wrong.empty()) self.stop(std::move(wrong));
     self.suspend(phase::waits_for_warp);
     return thread.result;
   }
 
-  // Ends the meeting that `any` waits for, if all lanes of its mask that have not ended are there.
-  // In a fiber a mistake ends the launch at once; outside, run_block looks at report_.
-  bool complete_warp(lanes warp, const thread_state& any, bool in_fiber) {
-    const unsigned mask = any.mask;
-    const auto kind = any.kind;
-    const int line = any.line;
-    unsigned present = 0;
-    emulator::word votes = 0;
-    for (unsigned i = 0; i < warp.count; ++i) {
-      const auto& other = warp.first[i];
-      if ((mask >> i & 1) == 0 || other.now == phase::done) continue;
-      if (other.now != phase::waits_for_warp || other.mask != mask || other.kind != kind) return false;
-      if (other.line != line && kind != emulator::meeting::sync_warp) return false;
-      present |= 1u << i;
-      votes |= (other.value & 1) << i;
-    }
-    if (kind == emulator::meeting::sync_warp)
-      races_.next_phase_of_warp(static_cast<std::size_t>(warp.first - threads_.data()));
-    for (unsigned i = 0; i < warp.count; ++i) {
-      if ((present >> i & 1) == 0) continue;
-      auto& lane = warp.first[i];
-      lane.now = phase::ready;
-      if (kind == emulator::meeting::vote) lane.result = votes;
-      if (kind != emulator::meeting::shuffle) continue;
-      if (lane.source < 0 || lane.source > 31 || (present >> lane.source & 1) == 0) {
-        std::string words = text("shuffle in line ", lane.line, ": lane ", i, " reads lane ", lane.source,
-                                 ", which is not among those that take part (", hex(present), ")");
-        if (in_fiber) stop(std::move(words));
-        report_ = std::move(words);
-        return false;
-      }
-      lane.result = warp.first[lane.source].value;
-    }
-    return true;
-  }
-
   // ---- the rest of the services ----
-  static void yield() { current_->suspend(phase::ready); }
+  static void yield() { current_->leave(); }
 
   static void access(const void* address, std::size_t bytes, bool write) {
     current_->note(address, bytes, write ? race_log::access::write : race_log::access::read);
   }
   static void atomic(const void* address, std::size_t bytes) {
-    if (!current_->view_.checked) return;
-    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) current_->stop("misaligned atomic operation");
-    current_->note(address, bytes, race_log::access::atomic);
+    auto& self = *current_;
+    if (!self.natural_order() && self.random_.next() % 2 == 0) self.leave();
+    if (!self.view_.checked) return;
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) self.stop("misaligned atomic operation");
+    self.note(address, bytes, race_log::access::atomic);
   }
 
   void note(const void* address, std::size_t bytes, race_log::access kind) {
-    if (overwritten_.place != nullptr)
-      if (std::string words = different_values(); !words.empty()) stop(std::move(words));
+    if (std::string words = different_values(); !words.empty()) stop_with(std::move(words));
     const char* start = static_cast<const char*>(address);
-    const auto static_bytes = static_cast<std::size_t>(view_.shared_end - view_.shared_begin);
     if (stacks_.holds(address)) return;
+    const std::vector<char>& dynamic = block_->dynamic_shared();
     if (start >= view_.shared_begin && start + bytes <= view_.shared_end)
       return look_for_race(static_cast<std::size_t>(start - view_.shared_begin), bytes, kind);
-    if (start >= shared_.data() && start + bytes <= shared_.data() + shared_.size())
-      return look_for_race(static_bytes + static_cast<std::size_t>(start - shared_.data()), bytes, kind);
+    if (start >= dynamic.data() && start + bytes <= dynamic.data() + dynamic.size())
+      return look_for_race(declared_bytes() + static_cast<std::size_t>(start - dynamic.data()), bytes, kind);
     if (start >= constants_.begin && start + bytes <= constants_.end) return;
+    if (!natural_order() && --accesses_ == 0) {
+      accesses_ = 1u << random_.next() % 10;  // some near each other, a hundred on the average
+      leave();  // before the access is noted, so that nothing comes between the note and the access itself
+    }
     if (!in_device_memory(reinterpret_cast<std::uintptr_t>(address), bytes))
       stop(stray(start, bytes, kind != race_log::access::read));
     if (how_.grid.count() == 1 || !view_.checked) return;
@@ -290,13 +238,13 @@ class scheduler {
         text("race between blocks: ", kind == race_log::access::read ? "reads" : "writes", " what block ", found.block,
              " of the grid used, with no __threadfence and atomic operation between");
     if (!found.both_write) stop(std::move(words));
-    overwritten_ = {start, std::string(start, bytes), std::move(words)};
+    overwritten_ = {start, std::string(start, bytes), thread_words() + words};
   }
 
   // A value that two blocks write is no mistake if it is the same one, which shows once it is written.
   std::string different_values() {
-    const bool differs = overwritten_.place != nullptr &&
-                         std::memcmp(overwritten_.place, overwritten_.before.data(), overwritten_.before.size()) != 0;
+    if (overwritten_.place == nullptr) return {};
+    const bool differs = std::memcmp(overwritten_.place, overwritten_.before.data(), overwritten_.before.size()) != 0;
     overwritten_.place = nullptr;
     return differs ? overwritten_.words : std::string();
   }
@@ -312,18 +260,15 @@ class scheduler {
   }
 
   void look_for_race(std::size_t offset, std::size_t bytes, race_log::access kind) {
-    const auto thread = static_cast<unsigned>(running_ - threads_.data());
-    const int other = races_.note(offset, bytes, thread, kind);
-    if (other < 0) return;
-    stop(text("race on shared memory: ", kind == race_log::access::read ? "reads" : "writes", " what thread ", other,
-              " of the block used, with no barrier between"));
+    if (std::string words = block_->note(offset, bytes, *running_, kind); !words.empty()) stop(std::move(words));
   }
 
   std::string stray(const char* start, std::size_t bytes, bool write) const {
     std::string words = text(write ? "writes " : "reads ", bytes, " bytes ");
-    if (!shared_.empty() && start >= shared_.data() && start < shared_.data() + shared_.size() + 4096)
+    const std::vector<char>& dynamic = block_->dynamic_shared();
+    if (!dynamic.empty() && start >= dynamic.data() && start < dynamic.data() + dynamic.size() + 4096)
       return words +
-             text("at byte ", start - shared_.data(), " of ", shared_.size(), " bytes of dynamic shared memory");
+             text("at byte ", start - dynamic.data(), " of ", dynamic.size(), " bytes of dynamic shared memory");
     return words + watched_memory::instance().describe(start, bytes);
   }
 
@@ -332,47 +277,23 @@ class scheduler {
 
   // From a fiber: ends the launch. The fiber is never resumed, so nothing on its stack may own memory by then.
   [[noreturn]] void stop(std::string words) {
-    const auto& at = running_->index;
-    report_ = text(block_words(), ", thread (", at[0], ", ", at[1], ", ", at[2], "): ", words);
+    words.insert(0, thread_words());
+    stop_with(std::move(words));
+  }
+  [[noreturn]] void stop_with(std::string words) {
+    report_ = std::move(words);
     std::string().swap(words);
     suspend(phase::ready);
     std::terminate();
   }
 
   std::string block_words() const {
-    return text("block (", view_.block_index[0], ", ", view_.block_index[1], ", ", view_.block_index[2], ")");
+    const auto& at = block_->index;
+    return text("block (", at[0], ", ", at[1], ", ", at[2], ")");
   }
-
-  // Who waits where when nobody can go on: one line for each kind of wait.
-  std::string stuck() const {
-    std::vector<std::pair<std::string, std::size_t>> groups;
-    for (const auto& thread : threads_) {
-      std::string where;
-      if (thread.now == phase::done) where = "ended";
-      if (thread.now == phase::waits_for_block) where = text("at __syncthreads in line ", thread.line);
-      if (thread.now == phase::waits_for_warp)
-        where = text("at ", name_of(thread.kind), " in line ", thread.line, " with mask ", hex(thread.mask));
-      auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == where; });
-      if (found == groups.end())
-        groups.emplace_back(where, 1);
-      else
-        ++found->second;
-    }
-    std::string words = block_words() + ": divergent barrier:";
-    for (const auto& [where, count] : groups) words += text(" ", count, " threads ", where, ";");
-    return words;
-  }
-
-  template <class... Parts>
-  static std::string text(const Parts&... parts) {
-    std::ostringstream out;
-    (out << ... << parts);
-    return out.str();
-  }
-  static std::string hex(unsigned value) {
-    std::ostringstream out;
-    out << "0x" << std::hex << value;
-    return out.str();
+  std::string thread_words() const {
+    const auto& at = running_->index;
+    return text(block_words(), ", thread (", at[0], ", ", at[1], ", ", at[2], "): ");
   }
 
   static inline scheduler* current_ = nullptr;
@@ -384,8 +305,6 @@ class scheduler {
   image constants_;
   stack_pool& stacks_;
   order_source random_;
-  std::vector<char> shared_;
-  race_log races_;
   block_race_log between_blocks_;
   struct {
     const char* place = nullptr;
@@ -393,11 +312,11 @@ class scheduler {
   } overwritten_;  // the last value that two blocks wrote
   std::vector<watched_block> memory_ = watched_memory::instance().blocks();
   watched_block last_block_;
-  std::vector<thread_state> threads_;
-  std::vector<unsigned> order_;
-  std::size_t remaining_ = 0;
   fiber main_;
+  resident_block *block_ = nullptr,
+                 *loaded_ = nullptr;  // the one whose turn it is, and whose shared memory is in place
   thread_state* running_ = nullptr;
+  unsigned turns_ = 0, accesses_ = 1;
   std::string report_;
 };
 

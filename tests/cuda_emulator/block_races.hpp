@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finds races between the blocks of a launch: two accesses of a byte of device memory by different blocks, one of them
-// a write, with nothing that orders them. Blocks run one after the other here, so their order would hide such a race.
-// Two atomic operations on one place never race; what a block did before a __threadfence and an atomic operation is
-// ordered before what another does after its own atomic operation on the same place.
+// a write, with nothing that orders them, whatever order they happened in. Two atomic operations on one place never
+// race; what a block did before a __threadfence and an atomic operation is ordered before what another does after its
+// own atomic operation on the same place.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "races.hpp"
@@ -21,17 +20,21 @@ class block_race_log {
  public:
   using access = race_log::access;
 
-  void begin_block(std::size_t number) {
-    block_ = static_cast<std::uint32_t>(std::min<std::size_t>(number + 1, most_blocks));
-    epoch_ = 1;
-    fenced_ = 0;
-    known_.clear();
-    joined_.clear();
-  }
+  /// What a block has fenced, and what it knows of others.
+  struct clock {
+    clock() = default;
+    explicit clock(std::size_t number)
+        : block(static_cast<std::uint32_t>(std::min<std::size_t>(number + 1, most_blocks))) {}
+    std::uint32_t block = 1, epoch = 1, fenced = 0;
+    std::unordered_map<std::uint32_t, std::uint32_t> known;  // block -> what of it comes before now
+  };
+
+  /// What follows is done by the block whose clock this is.
+  void turn_of(clock& own) { own_ = &own; }
   /// What the block did so far is seen by who learns of its next atomic operation.
   void fence() {
-    fenced_ = epoch_;
-    epoch_ = std::min(epoch_ + 1, most_epochs);
+    own_->fenced = own_->epoch;
+    own_->epoch = std::min(own_->epoch + 1, most_epochs);
   }
 
   /// Another block that an access races with.
@@ -49,7 +52,7 @@ class block_race_log {
       page& here = page_of(at);
       if (here.grain > 1 && (at % 4 != 0 || bytes - done < 4)) split(here);
       entry& now = here.entries[at % page_bytes / here.grain];
-      if (const race one = note(now, at, kind); one.block >= 0 && (found.block < 0 || found.both_write)) found = one;
+      if (const race one = note(now, kind); one.block >= 0 && (found.block < 0 || found.both_write)) found = one;
       done += here.grain;
     }
     return found;
@@ -87,27 +90,26 @@ class block_race_log {
     one.grain = 1;
   }
 
-  bool ordered(std::uint32_t before, std::uintptr_t at) const {
-    if (before == 0 || block_of(before) == block_) return true;
-    if ((before & 1) != 0 && joined_.count(at) != 0) return true;
-    const auto found = known_.find(block_of(before));
-    return found != known_.end() && found->second >= (before >> 1 & most_epochs);
+  bool ordered(std::uint32_t before) const {
+    if (before == 0 || block_of(before) == own_->block) return true;
+    const auto found = own_->known.find(block_of(before));
+    return found != own_->known.end() && found->second >= (before >> 1 & most_epochs);
   }
 
-  race note(entry& now, std::uintptr_t at, access kind) {
+  race note(entry& now, access kind) {
     const bool atomic = kind == access::atomic;
     race found;
-    if (!(atomic && (now.write & 1) != 0) && !ordered(now.write, at))
+    if (!(atomic && (now.write & 1) != 0) && !ordered(now.write))
       found = {static_cast<int>(block_of(now.write)) - 1, kind == access::write && (now.write & 1) == 0};
-    const std::uint32_t own = moment(block_, epoch_, atomic);
+    const std::uint32_t own = moment(own_->block, own_->epoch, atomic);
     if (kind == access::read) {
-      if (now.read == 0 || block_of(now.read) == block_ || (now.read != several && ordered(now.read, at)))
+      if (now.read == 0 || block_of(now.read) == own_->block || (now.read != several && ordered(now.read)))
         now.read = own;
       else
         now.read = several;
       return found;
     }
-    if (now.read == several ? known_.empty() : !ordered(now.read, at))
+    if (now.read == several ? own_->known.empty() : !ordered(now.read))
       found = {now.read == several ? 0 : static_cast<int>(block_of(now.read)) - 1, false};
     now = {own, 0};
     return found;
@@ -115,22 +117,19 @@ class block_race_log {
 
   // An atomic operation: takes what the place's earlier visitors made known, and leaves its own.
   void meet(std::uintptr_t at) {
-    joined_.insert(at);
     const auto found = released_.find(at);
     if (found != released_.end())
-      for (const auto& [block, epoch] : found->second) known_[block] = std::max(known_[block], epoch);
-    if (fenced_ == 0 && known_.empty()) return;
+      for (const auto& [block, epoch] : found->second) own_->known[block] = std::max(own_->known[block], epoch);
+    if (own_->fenced == 0 && own_->known.empty()) return;
     auto& left = released_[at];
-    for (const auto& [block, epoch] : known_) left[block] = std::max(left[block], epoch);
-    if (fenced_ != 0) left[block_] = std::max(left[block_], fenced_);
+    for (const auto& [block, epoch] : own_->known) left[block] = std::max(left[block], epoch);
+    if (own_->fenced != 0) left[own_->block] = std::max(left[own_->block], own_->fenced);
   }
 
   std::unordered_map<std::uintptr_t, page> pages_;
   std::uintptr_t last_number_ = 0;
   page* last_ = nullptr;
-  std::uint32_t block_ = 1, epoch_ = 1, fenced_ = 0;
-  std::unordered_map<std::uint32_t, std::uint32_t> known_;  // block -> what of it comes before now
-  std::unordered_set<std::uintptr_t> joined_;               // places of this block's own atomic operations
+  clock* own_ = nullptr;
   std::unordered_map<std::uintptr_t, std::unordered_map<std::uint32_t, std::uint32_t>> released_;
 };
 

@@ -16,10 +16,10 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __constant__ static
-// One block runs at a time, so static memory is shared memory, which the scheduler poisons. In a module it is all
-// memory that begins as zeros, since nothing else of a module does: g++ ignores sections inside templates and inline
-// functions. In a test's own file, where that would be the test's memory, it is a section: there shared arrays are
-// declared in the kernel itself.
+// Static memory is shared memory: the scheduler poisons it, and puts there what the block has whose turn it is. In a
+// module it is all memory that begins as zeros, since nothing else of a module does: g++ ignores sections inside
+// templates and inline functions. In a test's own file, where that would be the test's memory, it is a section: there
+// shared arrays are declared in the kernel itself.
 #if defined(KILN_EMULATOR_STANDALONE)
 #define __shared__ static
 #else
@@ -82,6 +82,7 @@ inline void nothing() {}
 inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr, nullptr};
 inline char no_shared[1] = {1};
 inline void* dynamic_shared_start = no_shared;
+inline void* exchange_start = no_shared;
 
 KILN_EMULATOR_UNCHECKED inline device_view view() {
 #if defined(KILN_EMULATOR_STANDALONE)
@@ -89,7 +90,8 @@ KILN_EMULATOR_UNCHECKED inline device_view view() {
 #else
   char *const begin = __start_kiln_shared, *const end = __stop_kiln_shared;
 #endif
-  return {&host, &threadIdx.x, &blockIdx.x, &blockDim.x, &gridDim.x, &dynamic_shared_start, begin, end, checked};
+  return {&host,           &threadIdx.x, &blockIdx.x, &blockDim.x, &gridDim.x, &dynamic_shared_start,
+          &exchange_start, begin,        end,         checked};
 }
 
 /// In place of `extern __shared__ T memory[];`, which a host compiler cannot say.
@@ -150,9 +152,8 @@ T shuffle(int line, unsigned mask, T value, int source) {
 
 }  // namespace emulator
 
-// ---- barriers
-// --------------------------------------------------------------------------------------------------------- The line is
-// where the call stands: threads that meet at different barriers are a mistake to report.
+// ---- barriers ----
+// The line is where the call stands: threads that meet at different barriers are a mistake to report.
 inline void __syncthreads(int line = __builtin_LINE()) {
   emulator::host.barrier(emulator::meeting::sync_threads, line, 0);
 }
@@ -179,9 +180,8 @@ inline void __trap() {
   emulator::host.fail("__trap was called");
 }
 
-// ---- shuffles and votes
-// ------------------------------------------------------------------------------------------------ Within a segment of
-// `width` lanes, as CUDA defines it: who would read past the segment's end keeps its own value.
+// ---- shuffles and votes ----
+// Within a segment of `width` lanes, as CUDA defines it: who would read past the segment's end keeps its own value.
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32, int line = __builtin_LINE()) {
   const int own = emulator::lane(), first = own & ~(width - 1);
@@ -212,10 +212,9 @@ inline int __all_sync(unsigned mask, int predicate, int line = __builtin_LINE())
   return __ballot_sync(mask, !predicate, line) == 0;
 }
 
-// ---- atomics
-// ------------------------------------------------------------------------------------------------------------- Threads
-// change only at the calls above, so a plain access is atomic.
-// Announced as a whole, since two of them never race.
+// ---- atomics ----
+// Announced as a whole, since two of them never race. Threads change before that and not after it, so a plain access is
+// atomic.
 namespace emulator {
 template <class T, class Next>
 KILN_EMULATOR_UNCHECKED T update(T* place, Next next) {
@@ -265,8 +264,7 @@ inline unsigned atomicInc(unsigned* place, unsigned limit) {
   return emulator::update(place, [=](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
 
-// ---- loads and stores with a cache hint
-// -----------------------------------------------------------------------------------
+// ---- loads and stores with a cache hint ----
 template <class T>
 T __ldg(const T* place) {
   return *place;

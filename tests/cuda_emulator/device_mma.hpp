@@ -8,11 +8,9 @@
 
 namespace emulator {
 
-// What the lanes of a warp show each other; a block has up to 32 warps.
-// Neither begins as zeros: what does is shared memory.
-inline unsigned shown_registers[32][32][6] = {{{1}}};
-inline const void* shown_rows[32][32] = {{no_shared}};
-
+inline lane_exchange& lanes_of_block() {
+  return *static_cast<lane_exchange*>(exchange_start);
+}
 inline unsigned warp_number() {
   return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
 }
@@ -30,7 +28,7 @@ template <class Value>
 KILN_EMULATOR_UNCHECKED void multiply_matrices(float& c0, float& c1, float& c2, float& c3, const unsigned (&a)[4],
                                                unsigned b0, unsigned b1, Value value, int line = __builtin_LINE()) {
   constexpr const char* words = "mma.sync: all 32 lanes of a warp must take part";
-  unsigned(&shown)[32][6] = shown_registers[warp_number()];
+  unsigned(&shown)[32][6] = lanes_of_block().registers[warp_number()];
   const int own = lane();
   for (int i = 0; i < 4; ++i) shown[own][i] = a[i];
   shown[own][4] = b0, shown[own][5] = b1;
@@ -55,17 +53,19 @@ KILN_EMULATOR_UNCHECKED inline void load_matrices(unsigned (&out)[4], const void
   constexpr const char* words = "ldmatrix: all 32 lanes of a warp must take part";
   if (reinterpret_cast<size_t>(row) % 16 != 0) host.fail("ldmatrix: a row that does not begin at 16 bytes");
   if (checked) host.access(row, 16, false);
-  const void*(&shown)[32] = shown_rows[warp_number()];
+  const void*(&shown)[32] = lanes_of_block().rows[warp_number()];
   const int own = lane();
   shown[own] = row;
   whole_warp(words, line);
-  const auto element = [&](int matrix, int r, int c) {
-    return static_cast<unsigned>(static_cast<const unsigned short*>(shown[8 * matrix + r])[c]);
+  // Of the row that another lane has shown; a checked access, as the row lies in shared memory.
+  const auto element = [](const void* of, int column) -> unsigned {
+    return static_cast<const unsigned short*>(of)[column];
   };
   for (int m = 0; m < 4; ++m) {
     const int first = own / 4, second = 2 * (own % 4);
-    out[m] = transposed ? element(m, second, first) | element(m, second + 1, first) << 16
-                        : element(m, first, second) | element(m, first, second + 1) << 16;
+    const void* const* const rows = shown + 8 * m;
+    out[m] = transposed ? element(rows[second], first) | element(rows[second + 1], first) << 16
+                        : element(rows[first], second) | element(rows[first], second + 1) << 16;
   }
   whole_warp(words, line);
 }

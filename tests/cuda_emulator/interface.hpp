@@ -43,11 +43,18 @@ struct kernel {
   const char* read_only = "";
 };
 
+/// What the lanes of each warp of a block show each other in an instruction that they do together (device_mma.hpp).
+struct lane_exchange {
+  unsigned registers[32][32][6];
+  const void* rows[32][32];
+};
+
 /// Where a unit of device code keeps what the scheduler sets, and its shared memory.
 struct device_view {
   services* host;
   unsigned *thread_index, *block_index, *block_size, *grid_size;  // x, y, z each
   void** dynamic_shared;
+  void** exchange;  // a lane_exchange
   char *shared_begin, *shared_end;
   bool checked;  // whether all accesses are announced
 };

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -133,19 +134,19 @@ extern "C" __global__ void meetings(int* out) {
 
 // extern "C" __global__ void not_a_kernel(int)
 struct sizes { int rows, columns; };
-// c += a b of whole numbers, 16 x 16 and 16 x 8; b comes out of memory transposed. With `away`, one lane stays away.
+// c += (a + block) b of whole numbers, 16 x 16 and 16 x 8; b comes out of memory transposed. With `away`, one lane stays away.
 extern "C" __global__ void tensor_cores(const unsigned short* a, const unsigned short* b, float* c, int away) {
   alignas(16) __shared__ unsigned short left[256];
   alignas(16) __shared__ unsigned short right[16 * 8];
   const int lane = threadIdx.x;
-  for (int i = lane; i < 256; i += 32) left[i] = a[i];
+  for (int i = lane; i < 256; i += 32) left[i] = a[i] + blockIdx.x;
   for (int i = lane; i < 128; i += 32) right[i] = b[i];
   __syncwarp();
   if (away && lane == 5) return;
   unsigned x[4], y[4];
   emulator::load_matrices(x, left + lane % 16 * 16 + lane / 16 * 8, false);
   emulator::load_matrices(y, right + lane % 16 * 8, true);
-  float* const upper = c + lane / 4 * 8 + lane % 4 * 2;
+  float* const upper = c + blockIdx.x * 128 + lane / 4 * 8 + lane % 4 * 2;
   emulator::multiply_matrices(upper[0], upper[1], upper[64], upper[65], x, y[0], y[1],
                               [](unsigned short bits) { return float(bits); });
 }
@@ -178,6 +179,21 @@ extern "C" __global__ void last_block_adds(float* part, unsigned* count, float* 
   for (unsigned i = 0; i < gridDim.x; ++i) sum += part[i];
   *out = sum;
   *count = 0;
+}
+// The bug: another block may come between the two operations, each of which is atomic.
+extern "C" __global__ void counts_in_two_steps(int* total) { atomicExch(total, atomicAdd(total, 0) + 1); }
+extern "C" __global__ void counts_without_atomic(int* total) { *total += 1; }
+extern "C" __global__ void each_waits_for_the_other(unsigned* there) {
+  atomicAdd(there + blockIdx.x, 1u);
+  while (atomicAdd(there + 1 - blockIdx.x, 0u) == 0) __nanosleep(1);
+}
+extern "C" __global__ void shared_of_each_block(int* turns, int2* out) {
+  __shared__ int declared[2];
+  extern __shared__ int given[];
+  declared[threadIdx.x] = given[threadIdx.x] = blockIdx.x;
+  atomicAdd(turns, 1);
+  __syncthreads();
+  out[2 * blockIdx.x + threadIdx.x] = make_int2(declared[1 - threadIdx.x], given[1 - threadIdx.x]);
 }
 extern "C" __global__ void bytes_of_blocks(char* x) { x[blockIdx.x] = 1; }
 extern "C" __global__ void reads_ahead(float* y, const float* __restrict__ x) {
@@ -366,20 +382,22 @@ TEST_CASE("indices run over blocks and threads in two dimensions") {
 
 TEST_CASE("a warp multiplies matrices as tensor cores do, all lanes together") {
   buffer<unsigned short> a(256), b(128);
-  buffer<float> c(128);
+  buffer<float> c(384);
   for (std::size_t i = 0; i < 256; ++i) a[i] = static_cast<unsigned short>(i * i % 31);
-  for (std::size_t i = 0; i < 128; ++i) b[i] = static_cast<unsigned short>(i * 7 % 29), c[i] = 3;
+  for (std::size_t i = 0; i < 128; ++i) b[i] = static_cast<unsigned short>(i * 7 % 29);
+  for (float& value : c.values()) value = 3;
   const auto run = [&](int away) {
-    return report("tensor_cores", {{1}, {32}}, static_cast<const unsigned short*>(a.data()),
+    return report("tensor_cores", {{3}, {32}}, static_cast<const unsigned short*>(a.data()),
                   static_cast<const unsigned short*>(b.data()), c.data(), away);
   };
   CHECK(run(0) == "nothing to report");
-  for (std::size_t i = 0; i < 16; ++i)
-    for (std::size_t j = 0; j < 8; ++j) {
-      float sum = 3;
-      for (std::size_t k = 0; k < 16; ++k) sum += static_cast<float>(a[i * 16 + k] * b[k * 8 + j]);
-      CHECK(c[i * 8 + j] == sum);
-    }
+  for (std::size_t block = 0; block < 3; ++block)
+    for (std::size_t i = 0; i < 16; ++i)
+      for (std::size_t j = 0; j < 8; ++j) {
+        float sum = 3;
+        for (std::size_t k = 0; k < 16; ++k) sum += static_cast<float>((a[i * 16 + k] + block) * b[k * 8 + j]);
+        CHECK(c[block * 128 + i * 8 + j] == sum);
+      }
   CHECK(holds(run(1), "all 32 lanes of a warp must take part"));
 }
 
@@ -414,7 +432,7 @@ TEST_CASE("dynamic shared memory is declared as in CUDA") {
 
 TEST_CASE("the kernels of a text are found by their mark") {
   const auto names = emulate::kernels_of(text);
-  CHECK(names.size() == 24);
+  CHECK(names.size() == 28);
   CHECK(names.front() == "total");
   CHECK(names.back() == "reads_back");
 }
@@ -443,6 +461,56 @@ TEST_CASE("a race between blocks is reported in whatever order they run") {
     CHECK(count[0] == 0);
     CHECK(holds(report("last_block_adds", {{4}, {32}, 0, seed}, part.data(), count.data(), out.data(), false),
                 "race between blocks: reads what block"));
+  }
+}
+
+TEST_CASE("blocks interleave, so that a result which depends on their order is wrong under some seed") {
+  buffer<int> total(1);
+  unsigned wrong = 0;
+  for (unsigned seed = 0; seed < 32; ++seed) {
+    total[0] = 0;
+    kernels().launch("counts_in_two_steps", {{4}, {1}, 0, seed}, total.data());
+    wrong += total[0] != 4;
+    if (seed == 0) CHECK(total[0] == 4);  // one block after the other, which hides it
+  }
+  CHECK(wrong >= 16);
+  for (unsigned seed = 0; seed < 32; ++seed) {
+    const std::string words = report("counts_without_atomic", {{4}, {1}, 0, seed}, total.data());
+    CHECK(holds(words, "race between blocks"));
+    CHECK((seed == 0 || holds(words, "(seed " + std::to_string(seed) + ")")));
+  }
+}
+
+TEST_CASE("the block that ends last folds what the others left, under every seed") {
+  buffer<float> part(9), out(1);
+  buffer<unsigned> count{0};
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed ", seed);
+    std::fill(part.values().begin(), part.values().end(), 100.0f);
+    CHECK(report("last_block_adds", {{9}, {32}, 0, seed}, part.data(), count.data(), out.data(), true) ==
+          "nothing to report");
+    CHECK(out[0] == 9);
+    CHECK(count[0] == 0);
+  }
+}
+
+TEST_CASE("two blocks that wait for each other both go on") {
+  buffer<unsigned> there{0, 0};
+  CHECK(report("each_waits_for_the_other", {{2}, {1}}, there.data()) == "nothing to report");
+}
+
+TEST_CASE("each block has shared memory of its own, declared and dynamic, while others have their turns") {
+  struct pair {
+    int declared, given;
+  };
+  buffer<int> turns{0};
+  buffer<pair> out(14);
+  for (const unsigned seed : {0u, 1u, 2u, 3u}) {
+    kernels().launch("shared_of_each_block", {{7}, {2}, 8, seed}, turns.data(), out.data());
+    for (int i = 0; i < 14; ++i) {
+      CHECK(out[static_cast<std::size_t>(i)].declared == i / 2);
+      CHECK(out[static_cast<std::size_t>(i)].given == i / 2);
+    }
   }
 }
 

@@ -141,8 +141,8 @@ using namespace kiln::cuda::stand_in;
 extern "C" {
 
 // ---- for tests ----
-/// Settings: devices, version, memory (bytes a device has), registers (of a thread of any kernel), fail_allocation,
-/// fail_launch, fail_host_allocation (countdowns), reset.
+/// Settings: devices, version, memory (bytes a device has), registers (of a thread of any kernel), seed (of the order
+/// of blocks and threads), fail_allocation, fail_launch, fail_host_allocation (countdowns), reset.
 void kiln_stand_in_set(const char* name, long long value) {
   auto& all = state::instance();
   const guard lock(all.mutex);
@@ -494,7 +494,7 @@ driver_result cuModuleLoadData(module_handle* module, const void* image) {
     loaded->kernels = kernels_in({static_cast<const char*>(image), size});
     loaded->code = std::make_unique<emulate::module>(std::string(static_cast<const char*>(image), size), true);
     *module = loaded.release();
-  } catch (const emulate::failure& caught) {
+  } catch (const std::exception& caught) {
     all.report = caught.what();
     return driver_result::invalid_image;
   }
@@ -563,7 +563,8 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
   const guard lock(all.mutex);
   if (const auto bad = enter_in(__func__, function->context); bad != ok) return bad;
   if (context_of(stream) != function->context && stream != nullptr) return driver_result::invalid_handle;
-  const emulate::shape how{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, 1};
+  const emulate::shape how{
+      {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, static_cast<std::uint64_t>(all.settings["seed"])};
   if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
       shared > static_cast<std::size_t>(function->dynamic_shared_limit))
     return driver_result::invalid_value;
@@ -578,7 +579,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
     if (fails) return driver_result::launch_failed;
     try {
       function->code->run(*function->kernel, how, kept->places.data());
-    } catch (const emulate::failure& caught) {
+    } catch (const std::exception& caught) {
       all.report = caught.what();
       return driver_result::illegal_address;
     }
