@@ -151,6 +151,65 @@ TEST_CASE("print_map: 60 drawn layouts of leaves and results give what plain loo
   CHECK(made.good);
 }
 
+TEST_CASE("print_map: 140 tensors are one kernel, and so are the gradients of 64") {
+  struct wide_case {
+    sheet tape;
+    std::deque<memory> leaves, results;
+    cuda::task written, what;
+    cuda::plan how;
+    cuda::source printed;
+    explicit wide_case(bool gradients) {
+      const int count = gradients ? 64 : 140;
+      const symbol g = tape.leaf(0);
+      symbol sum = g;
+      for (int k = 1; k <= count; ++k) {
+        const symbol x = tape.leaf(k);
+        if (gradients)
+          tape.result(g * x);
+        else
+          sum = sum + x;
+      }
+      if (!gradients) tape.result(sum);
+      written = cuda::task_for(view_of(tape.p), {45});
+      for (auto& x : written.leaves) {
+        memory& m = leaves.emplace_back(dtype::float32, 45u);
+        for (std::size_t i = 0; i < 45; ++i) m.set(i, static_cast<double>((i * 7 + leaves.size()) % 11));
+        x.data = m.data(), x.strides = {1};
+      }
+      for (auto& y : written.results) y.data = results.emplace_back(dtype::float32, 45u).data(), y.strides = {1};
+      what = written;
+      how = cuda::plan_map(what);
+      printed = cuda::print_map(what, how);
+    }
+  };
+  std::deque<wide_case> cases;
+  cases.emplace_back(false);
+  cases.emplace_back(true);
+  const std::string text = cases[0].printed.text + cases[1].printed.text;
+  const emulated::module module(text);
+  for (wide_case& c : cases) {
+    emulated::run(module, c.printed, c.how, c.what);
+    int wrong = 0;
+    for (std::size_t r = 0; r < c.results.size(); ++r)
+      for (std::size_t i = 0; i < 45; ++i) {
+        real_number want = c.leaves[0][i] * c.leaves[r + 1][i];
+        if (c.results.size() == 1) {
+          want = 0;
+          for (memory& x : c.leaves) want += x[i];
+        }
+        wrong += c.results[r][i] != want;
+      }
+    CHECK(wrong == 0);
+  }
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) {
+    MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    return;
+  }
+  const auto made = nvrtc.compile(text, 80);
+  CHECK_MESSAGE(made.good, made.log);
+}
+
 TEST_CASE("print_map: the text opens with formula, tape and specialisation") {
   sheet s;
   const symbol a = s.leaf(0), b = s.leaf(1);

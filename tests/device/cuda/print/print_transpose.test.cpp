@@ -58,7 +58,52 @@ void make(turned_case& c, const dims& domain, const dims& x1, bool add, dtype ty
   c.printed = cuda::print_transpose(c.what, c.how);
 }
 
+// y = x0 + x1 + ..., all of them transposed.
+void make_sum(turned_case& c, dtype type, int count) {
+  symbol sum = c.tape.leaf(0, type);
+  for (int k = 1; k < count; ++k) sum = detail::push(opcode_of("add"), type, sum, c.tape.leaf(k, type));
+  c.tape.result(sum);
+  c.written = cuda::task_for(view_of(c.tape.p), {40, 70});
+  const auto reserve = [&](std::deque<memory>& of, std::size_t k) {
+    memory& m = of.emplace_back(type, 40 * 70);
+    for (std::size_t i = 0; i < m.size(); ++i) m.set(i, static_cast<double>((i * 37 + k) % 101));
+    return m.data();
+  };
+  for (std::size_t k = 0; k < c.written.leaves.size(); ++k)
+    c.written.leaves[k].data = reserve(c.leaves, k), c.written.leaves[k].strides = {1, 40};
+  c.written.results[0].data = reserve(c.results, 0);
+  c.written.results[0].strides = {70, 1};
+  c.what = c.written;
+  c.how = cuda::plan_transpose(c.what, cuda::axis_to_turn(c.what));
+  c.printed = cuda::print_transpose(c.what, c.how);
+}
+
 }  // namespace
+
+TEST_CASE("print_transpose: of more tensors than 48 KiB have room for, some are read where they lie") {
+  std::deque<turned_case> cases;
+  make_sum(cases.emplace_back(), dtype::float64, 6);
+  make_sum(cases.emplace_back(), dtype::float32, 12);
+  const std::string text = cases[0].printed.text + cases[1].printed.text;
+  const emulated::module module(text);
+  for (turned_case& c : cases) {
+    CHECK(c.how.leaves[0].how >= cuda::access::turned);
+    CHECK(c.how.leaves.back().how == cuda::access::strided);
+    emulated::run(module, c.printed, c.how, c.what);
+    const auto want = naive_tape::result_of(c.written, naive_tape::values_of(c.written, c.leaves), 0,
+                                            std::vector<oracles::real>(40 * 70));
+    int wrong = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) wrong += c.results[0][i] != want[i];
+    CHECK_MESSAGE(wrong == 0, c.printed.text);
+  }
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) {
+    MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    return;
+  }
+  const auto made = nvrtc.compile(text, 80);  // ptxas counts the bytes
+  CHECK_MESSAGE(made.good, made.log);
+}
 
 TEST_CASE("print_transpose: leaves that lie along another axis are turned in tiles") {
   std::deque<turned_case> cases;
