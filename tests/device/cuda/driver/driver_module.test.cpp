@@ -178,7 +178,9 @@ TEST_CASE("a block of more threads than a kernel is compiled for, or than have r
   const kiln::cuda::stream where = current_stream(Cuda{0});
   CHECK_NOTHROW(kernel.launch({.block_x = 64}, where, arguments));
   CHECK_THROWS_WITH_AS(kernel.launch({.block_x = 65}, where, arguments),
-                       doctest::Contains("launch of bounded with 1x1x1 blocks of 65x1x1 threads"), kiln::device_error);
+                       doctest::Contains("launch of bounded with 1x1x1 blocks of 65x1x1 threads, 0 bytes of shared "
+                                         "memory each (it takes at most 64 threads a block, of "),
+                       kiln::device_error);
   const loaded_module others(Cuda{0}, image().data());
   device.set("registers", 255);
   CHECK_NOTHROW(others.function("add").launch({.block_x = 256}, where, add_arguments(place).data()));

@@ -126,9 +126,12 @@ class device_function {
  private:
   [[noreturn]] void fail(driver_result result, const launch_size& size) const {
     if (handle_ == nullptr) throw device_error("launch: no kernel; take one from a loaded_module");
-    const std::string operation = message(
-        "launch of ", name_, " with ", size.grid_x, "x", size.grid_y, "x", size.grid_z, " blocks of ", size.block_x,
-        "x", size.block_y, "x", size.block_z, " threads, ", size.shared_bytes, " bytes of shared memory each");
+    std::string operation = message("launch of ", name_, " with ", size.grid_x, "x", size.grid_y, "x", size.grid_z,
+                                    " blocks of ", size.block_x, "x", size.block_y, "x", size.block_z, " threads, ",
+                                    size.shared_bytes, " bytes of shared memory each");
+    if (result == driver_result::invalid_value || result == driver_result::launch_out_of_resources)
+      operation += message(" (it takes at most ", attribute(function_attribute::max_threads_per_block),
+                           " threads a block, of ", attribute(function_attribute::registers), " registers each)");
     check(result, operation);
     throw device_error(operation);
   }
