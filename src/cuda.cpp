@@ -44,6 +44,7 @@
 #include <kiln/device/cuda/plan/task_impl.hpp>
 #include <kiln/device/cuda/print/print_columns_impl.hpp>
 #include <kiln/device/cuda/print/print_fixed_impl.hpp>
+#include <kiln/device/cuda/print/print_fold_impl.hpp>
 #include <kiln/device/cuda/print/print_impl.hpp>
 #include <kiln/device/cuda/print/print_index_impl.hpp>
 #include <kiln/device/cuda/print/print_kernel_impl.hpp>
@@ -52,6 +53,9 @@
 #include <kiln/device/cuda/print/print_reduce_impl.hpp>
 #include <kiln/device/cuda/print/print_rows_impl.hpp>
 #include <kiln/device/cuda/print/print_transpose_impl.hpp>
+#include <kiln/device/cuda/print/row_memory_impl.hpp>
+#include <kiln/device/cuda/print/row_results_impl.hpp>
+#include <kiln/device/cuda/print/row_steps_impl.hpp>
 #include <kiln/device/cuda/print/spelling_impl.hpp>
 #include <kiln/device/cuda/run/attention_impl.hpp>
 #include <kiln/device/cuda/run/draw_offset_impl.hpp>

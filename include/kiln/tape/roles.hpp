@@ -157,9 +157,10 @@ constexpr void join_products(const tape_view& t, const tape_facts& f, const rule
   }
 }
 
-/// Expensive values that several passes need are kept by the first: fills in `kept` of the values.
-constexpr void find_kept(const tape_view& t, const tape_facts& f, const rule_table& ops, bool reduction_rooted,
-                         value_facts* values) {
+/// Values for which `keeps(i)` is true, and that several passes need, are kept by the first: fills in `kept`.
+template <class Keeps>
+constexpr void find_kept(const tape_view& t, const tape_facts& f, bool reduction_rooted, value_facts* values,
+                         Keeps keeps) {
   const int passes = f.passes(reduction_rooted);
   if (passes < 2) return;
   detail::scratch<role> now(t.size), later(t.size);
@@ -169,11 +170,18 @@ constexpr void find_kept(const tape_view& t, const tape_facts& f, const rule_tab
       find_roles(t, f, values, kernel_kind::pass, next, reduction_rooted, later.data(), false);
       for (int i = 0; i < t.size; ++i) {
         if (now.data()[i] != role::each || later.data()[i] != role::each || values[i].kept >= 0) continue;
-        const found_rules op = ops.find(t[i].code);
-        if (op && op->expensive && !op->reduces) values[i].kept = static_cast<std::int16_t>(p);
+        if (keeps(i)) values[i].kept = static_cast<std::int16_t>(p);
       }
     }
   }
+}
+/// Of expensive values.
+constexpr void find_kept(const tape_view& t, const tape_facts& f, const rule_table& ops, bool reduction_rooted,
+                         value_facts* values) {
+  find_kept(t, f, reduction_rooted, values, [&](int i) {
+    const found_rules op = ops.find(t[i].code);
+    return op && op->expensive && !op->reduces;
+  });
 }
 
 }  // namespace kiln

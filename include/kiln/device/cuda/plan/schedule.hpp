@@ -56,10 +56,6 @@ class scheduler {
   /// Rows and parts of rows.
   static constexpr std::int64_t shortest_row_to_cut = 32768, shortest_part = 4096;
 
-  static bool one_pass(const tape_view& t) {
-    const std::vector<std::int16_t> phases = phases_of(t);
-    return std::all_of(phases.begin(), phases.end(), [](std::int16_t phase) { return phase <= 1; });
-  }
   // Rows that would keep less than half of the device busy, one block each.
   bool few_long_rows(const task& job) const {
     if (job.domain.rank() == 0 || !(job.reduced_axes >> (job.domain.rank() - 1) & 1)) return false;

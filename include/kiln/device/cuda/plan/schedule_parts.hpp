@@ -13,7 +13,6 @@
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/plan/launch.hpp>
-#include <kiln/tape/levels.hpp>
 
 namespace kiln::cuda::detail {
 
@@ -32,8 +31,6 @@ bool reduces_nothing(const task& job);
 std::shared_ptr<const program> copy_of_leaf(dtype type);
 /// The tape that sums a leaf of this type over the row.
 std::shared_ptr<const program> sum_of_leaf(dtype type);
-/// After how many reductions each value of a tape can be had.
-std::vector<std::int16_t> phases_of(const tape_view& t);
 
 /// A tape in two: what comes before some of its values, which are its results; and after them.
 struct cut_tape {

@@ -63,13 +63,6 @@ KILN_INLINE std::shared_ptr<const program> sum_of_leaf(dtype type) {
   return tape;
 }
 
-KILN_INLINE std::vector<std::int16_t> phases_of(const tape_view& t) {
-  std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
-  for (int i = 0; i < t.size; ++i)
-    phases[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_rules_table));
-  return phases;
-}
-
 KILN_INLINE std::pair<std::shared_ptr<const program>, std::shared_ptr<const program>> cut_at_reductions(
     const task& job) {
   cut_tape made = cut(job.tape, cut_value::fold, [&](int i) { return reduces(job.tape, i); });

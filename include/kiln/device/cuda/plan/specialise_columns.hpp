@@ -3,12 +3,8 @@
 // it. For tapes of one pass whose results are one value per row.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/plan/specialise.hpp>
-#include <kiln/tape/levels.hpp>
 
 namespace kiln::cuda {
 

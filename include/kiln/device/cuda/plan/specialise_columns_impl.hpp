@@ -15,14 +15,7 @@ KILN_INLINE bool columns_suit(const task& job) {
     if (x.strides[rank - 1] == 1 && job.domain[rank - 1] > 1) return false;
     along |= x.strides[rank - 2] == 1;
   }
-  if (!along) return false;
-  std::vector<std::int16_t> phases(static_cast<std::size_t>(job.tape.size));
-  for (int i = 0; i < job.tape.size; ++i) {
-    phases[static_cast<std::size_t>(i)] =
-        static_cast<std::int16_t>(phase_of(job.tape[i], phases.data(), op_rules_table));
-    if (phases[static_cast<std::size_t>(i)] > 1) return false;
-  }
-  return true;
+  return along && detail::one_pass(job.tape);
 }
 
 KILN_INLINE plan plan_columns(task& job) {

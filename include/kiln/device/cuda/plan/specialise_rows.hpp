@@ -23,6 +23,8 @@ namespace detail {
 /// The facts of a tape, each value's in `values`. A leaf that does not move along the row counts as one value per row.
 struct row_facts : tape_facts {
   std::vector<value_facts> values;
+  /// Passes over a row; a map with sums is one.
+  int row_passes(bool reduction_rooted) const { return last_phase + (reduction_rooted ? 0 : 1); }
 };
 row_facts facts_of(const tape_view& t, const std::vector<operand_plan>& leaves);
 

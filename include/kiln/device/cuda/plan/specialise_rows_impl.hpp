@@ -43,21 +43,15 @@ KILN_INLINE int power_of_two_at_least(std::int64_t n) {
 }
 
 KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool reduction_rooted) {
-  std::vector<std::uint32_t> passes(static_cast<std::size_t>(t.size)), of_slots;
-  const auto mark = [&](auto& self, int i, std::uint32_t pass) -> void {
-    if (i < 0 || facts.values[static_cast<std::size_t>(i)].at != level::element) return;
-    std::uint32_t& mine = passes[static_cast<std::size_t>(i)];
-    if (mine & pass) return;
-    mine |= pass;
-    for (const std::int16_t k : {t[i].a, t[i].b, t[i].c}) self(self, k, pass);
-  };
-  for (int i = 0; i < t.size; ++i)
-    if (reduces(t, i)) mark(mark, t[i].a, 1u << (facts.values[static_cast<std::size_t>(i)].phase - 1));
-  for (int r = 0; r < t.result_count && !reduction_rooted; ++r) mark(mark, t.results[r], 1u << facts.last_phase);
-  for (int i = 0; i < t.size; ++i) {
-    if (t[i].code != opcode::leaf) continue;
-    of_slots.resize(std::max(of_slots.size(), static_cast<std::size_t>(t[i].slot) + 1));
-    of_slots[static_cast<std::size_t>(t[i].slot)] |= passes[static_cast<std::size_t>(i)];
+  std::vector<std::uint32_t> of_slots;
+  std::vector<role> roles(static_cast<std::size_t>(t.size));
+  for (int pass = 0; pass < facts.row_passes(reduction_rooted); ++pass) {
+    find_roles(t, facts, facts.values.data(), kernel_kind::pass, pass, reduction_rooted, roles.data(), false);
+    for (int i = 0; i < t.size; ++i) {
+      if (t[i].code != opcode::leaf || roles[static_cast<std::size_t>(i)] != role::each) continue;
+      of_slots.resize(std::max(of_slots.size(), static_cast<std::size_t>(t[i].slot) + 1));
+      of_slots[static_cast<std::size_t>(t[i].slot)] |= 1u << pass;
+    }
   }
   return of_slots;
 }
@@ -86,9 +80,8 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
   std::size_t computed = 4;
   bool expensive = false;
   for (int i = 0; i < job.tape.size; ++i) {
-    const found_rules op = op_rules_table.find(job.tape[i].code);
     computed = std::max(computed, job.tape[i].type == dtype::float64 ? std::size_t{8} : std::size_t{4});
-    expensive |= op && op->expensive && !op->reduces && facts.values[static_cast<std::size_t>(i)].at == level::element;
+    expensive |= is_expensive(job.tape, i) && facts.values[static_cast<std::size_t>(i)].at == level::element;
   }
   for (std::size_t r = 0; r < p.sums.size(); ++r)
     if (p.sums[r] == summed::across_rows) live += words(size_of(compute_type(job.results[r].type)));

@@ -3,6 +3,7 @@
 // for what it reads and writes, and what the tape says of each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <kiln/core/version.hpp>
 #include <kiln/device/common/task.hpp>
 #include <kiln/ops/all.hpp>
+#include <kiln/tape/levels.hpp>
 #include <kiln/tape/program.hpp>
 
 namespace kiln::cuda {
@@ -57,6 +59,12 @@ void each_operand(task& job, F f) {
 }
 /// Whether instruction i folds a row into one value.
 bool reduces(const tape_view& t, int i);
+/// Whether instruction i costs more than keeping its value does.
+bool is_expensive(const tape_view& t, int i);
+/// After how many reductions each value of a tape can be had.
+std::vector<std::int16_t> phases_of(const tape_view& t);
+/// Whether no reduction waits for another.
+bool one_pass(const tape_view& t);
 tape_view view_of(const program& p);
 void erase_axis(task& job, int axis);
 void swap_axes(task& job, int i, int j);

@@ -46,6 +46,23 @@ KILN_INLINE bool reduces(const tape_view& t, int i) {
   return op && op->reduces;
 }
 
+KILN_INLINE bool is_expensive(const tape_view& t, int i) {
+  const found_rules op = op_rules_table.find(t[i].code);
+  return op && op->expensive && !op->reduces;
+}
+
+KILN_INLINE std::vector<std::int16_t> phases_of(const tape_view& t) {
+  std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i)
+    phases[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_rules_table));
+  return phases;
+}
+
+KILN_INLINE bool one_pass(const tape_view& t) {
+  const std::vector<std::int16_t> phases = phases_of(t);
+  return std::all_of(phases.begin(), phases.end(), [](std::int16_t phase) { return phase <= 1; });
+}
+
 KILN_INLINE tape_view view_of(const program& p) {
   return {&p[0], p.size(), p.results, p.result_count};
 }

@@ -86,10 +86,7 @@ KILN_INLINE source print_columns(const task& job, const plan& p) {
   body.add("__shared__ uint64 meeting[", 256 * p.step, "];");
   for (const int i : folds) define_fold(body, t, i);
   body.add("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
-  std::string all = "tiles";
-  for (int d = 0; d < row_axis; ++d) all += message(" * size", d);
-  if (p.cut) all += " * parts";
-  body.add("const ", index, " all = ", all, ";");
+  body.add("const ", index, " all = ", walk::for_each_outer("tiles", row_axis), p.cut ? " * parts;" : ";");
   body.open("for (", index, " tile = blockIdx.x; tile < all; tile += gridDim.x)");
   body.add(index, " rest = tile / tiles;");
   body.add("const ", index, " i = ((tile - rest * tiles) * 32 + lane) * ", p.step, ";");
@@ -102,13 +99,10 @@ KILN_INLINE source print_columns(const task& job, const plan& p) {
   } else {
     body.add("const ", index, " from = 0, to = ", rows, ";");
   }
-  for (int d = row_axis - 1; d >= 0; --d) {
-    body.add("const ", index, " a", d, " = ", d == 0 ? "rest" : message("rest % size", d), ";");
-    if (d > 0) body.add("rest /= size", d, ";");
-  }
+  at.coordinates_of_rest(body, index, row_axis);
   for (const int i : folds) {
     body.add("vec<", value_name(t[i].type), ", ", p.step, "> v", i, "_at;");
-    body.add("for (int k = 0; k < ", p.step, "; ++k) v", i, "_at[k] = ", identity_of(t, i), ";");
+    body.add("for (int k = 0; k < ", p.step, "; ++k) v", i, "_at[k] = ", fold_of(t, i).identity, ";");
   }
   body.add("#pragma unroll 4");
   body.open("for (", index, " a", row_axis, " = from + warp; a", row_axis, " < to; a", row_axis, " += 8)");

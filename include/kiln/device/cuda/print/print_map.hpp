@@ -109,6 +109,34 @@ class walk {
       rest = over;
     }
   }
+  /// The coordinates of the first `axes` axes, for tiles of the others: of `rest`, which is divided by their sizes.
+  void coordinates_of_rest(lines& out, std::string_view index, int axes) const {
+    for (int d = axes - 1; d >= 0; --d) {
+      out.add("const ", index, " a", d, " = ", d == 0 ? "rest" : message("rest % size", d), ";");
+      if (d > 0) out.add("rest /= size", d, ";");
+    }
+  }
+  /// `tiles * size0 * size1`: how many there are for all places of the first `axes` axes.
+  static std::string for_each_outer(std::string count, int axes) {
+    for (int d = 0; d < axes; ++d) count += message(" * size", d);
+    return count;
+  }
+  /// How many steps the domain has, ...
+  std::string all_steps() const {
+    if (p_.rank == 1) return message("(size0 + ", p_.step - 1, ") / ", p_.step);
+    return for_each_outer("steps", p_.rank - 1);
+  }
+  /// ... and where the step of this number begins: i, and the coordinates before it.
+  void place_step(lines& out, std::string_view index, std::string_view number) const {
+    if (p_.rank == 1) {
+      const bool sum = number.find(' ') != number.npos;
+      out.add("const ", index, " i = ", sum ? "(" : "", number, sum ? ")" : "", " * ", p_.step, ";");
+    } else {
+      out.add("const ", index, " row = divided(", number, ", by_steps), i = (", number, " - row * steps) * ", p_.step,
+              ";");
+      coordinates(out, index);
+    }
+  }
   /// `x0 + a0 * x0_s0`: where the run at hand begins.
   std::string begin(const std::string& name, const operand_plan& x) const {
     std::string code = name;
@@ -222,6 +250,16 @@ class walk {
   void store_steps(lines& out) const {
     for (int r = 0; r < t_.result_count; ++r)
       if (wanted(r)) store_step(out, r);
+  }
+  /// Stores the one value of a result at the coordinates at hand.
+  void store_one(lines& out, int r, const std::string& value) const {
+    const std::string name = message("y", r), from = begin(name, result(r)),
+                      place = from == name ? "*" + name : "*(" + from + ")";
+    const std::string_view type = storage_name(p_.stores[static_cast<std::size_t>(r)]);
+    if (p_.adds[static_cast<std::size_t>(r)])
+      out.add(place, " = stored_as<", type, ">(value_of(", place, ") + stored_as<", held_type(r), ">(", value, "));");
+    else
+      out.add(place, " = stored_as<", type, ">(", value, ");");
   }
   /// What a result is held as until it is stored: one that is added is rounded only after.
   std::string_view held_type(int r) const {

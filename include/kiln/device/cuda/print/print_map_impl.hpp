@@ -102,20 +102,9 @@ KILN_INLINE source print_map(const task& job, const plan& p) {
   if (values.faults()) body.add("uint32 fault = 0;");
   at.define_draws(body);
   body.insert(map.before);
-  if (p.rank == 1)
-    body.add("const ", index, " all = (size0 + ", p.step - 1, ") / ", p.step, ";");
-  else {
-    std::string all = "steps";
-    for (int d = 0; d + 1 < p.rank; ++d) all += message(" * size", d);
-    body.add("const ", index, " all = ", all, ";");
-  }
+  body.add("const ", index, " all = ", at.all_steps(), ";");
   body.open("for (", index, " at = first_thread<", index, ">(); at < all; at += all_threads<", index, ">())");
-  if (p.rank == 1) {
-    body.add("const ", index, " i = at * ", p.step, ";");
-  } else {
-    body.add("const ", index, " row = divided(at, by_steps), i = (at - row * steps) * ", p.step, ";");
-    at.coordinates(body, index);
-  }
+  at.place_step(body, index, "at");
   body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
   add_step(body, map, p, at, values.faults());
   body.close();

@@ -8,15 +8,12 @@
 
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/plan/specialise_reduce.hpp>
+#include <kiln/device/cuda/print/print_fold.hpp>
 #include <kiln/device/cuda/print/print_map.hpp>
 
 namespace kiln::cuda {
 
 namespace detail {
-
-/// `const auto fold5 = ...;`: how two partial results of reduction i are joined.
-void define_fold(lines& out, const tape_view& t, int i);
-std::string identity_of(const tape_view& t, int i);
 
 /// What a thread does in its steps over the domain: `inside` for each element, k, of each.
 void reduce_steps(lines& out, const walk& at, const plan& p, std::string_view index, const lines& inside);

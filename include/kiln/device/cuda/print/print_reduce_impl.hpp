@@ -8,26 +8,7 @@ namespace kiln::cuda {
 
 namespace detail {
 
-KILN_INLINE void define_fold(lines& out, const tape_view& t, int i) {
-  const std::string_view type = value_name(t[i].type);
-  out.add("const auto fold", i, " = [](", type, " a, ", type, " b) { return ", type, "(",
-          spelling_of(t[i].code).combine(t[i].type, "a", "b"), "); };");
-}
-
-KILN_INLINE std::string identity_of(const tape_view& t, int i) {
-  return literal(t[i].type, spelling_of(t[i].code).identity(t[i].type));
-}
-
 KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::string_view index, const lines& inside) {
-  const auto place = [&](std::string_view step) {
-    if (p.rank == 1) {
-      const bool sum = step.find(' ') != step.npos;
-      out.add("const ", index, " i = ", sum ? "(" : "", step, sum ? ")" : "", " * ", p.step, ";");
-    } else {
-      out.add("const ", index, " row = divided(", step, ", by_steps), i = (", step, " - row * steps) * ", p.step, ";");
-      at.coordinates(out, index);
-    }
-  };
   const auto elements = [&](bool whole) {
     out.add("#pragma unroll");
     out.open("for (int k = 0; k < ", p.step, "; ++k)");
@@ -35,9 +16,7 @@ KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::st
     out.insert(inside);
     out.close();
   };
-  std::string all = p.rank == 1 ? message("(size0 + ", p.step - 1, ") / ", p.step) : "steps";
-  for (int d = 0; d + 1 < p.rank; ++d) all += message(" * size", d);
-  out.add("const ", index, " all = ", all, ", threads = all_threads<", index, ">();");
+  out.add("const ", index, " all = ", at.all_steps(), ", threads = all_threads<", index, ">();");
   out.add(index, " at = first_thread<", index, ">();");
   if (p.at_once > 1) {
     // Whole steps, loaded before the first of them is looked at.
@@ -46,7 +25,7 @@ KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::st
     at.declare_batch(out, p.at_once);
     out.add("#pragma unroll");
     out.open("for (int u = 0; u < ", p.at_once, "; ++u)");
-    place("at + u * threads");
+    at.place_step(out, index, "at + u * threads");
     at.load_batch(out);
     out.close();
     out.add("#pragma unroll");
@@ -57,7 +36,7 @@ KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::st
     out.close();
   }
   out.open("for (; at < all; at += threads)");
-  place("at");
+  at.place_step(out, index, "at");
   if (!p.even) out.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
   at.load_steps(out);
   elements(p.even);
@@ -115,38 +94,27 @@ KILN_INLINE source print_reduce(const task& job, const plan& p) {
   for (const int i : folds) define_fold(body, t, i);
   at.define_draws(body);
   body.insert(before);
-  for (const int i : folds) body.add(value_name(t[i].type), " v", i, " = ", identity_of(t, i), ";");
+  std::vector<fold> joined;
+  for (const int i : folds) {
+    begin_fold(body, t, i);
+    joined.push_back(fold_of(t, i));
+  }
   reduce_steps(body, at, p, s.index(), inside);
-  std::size_t place = 0;
-  const auto fold_block = [&] {
-    for (std::size_t k = 0; k < folds.size(); ++k)
-      body.add("leave(meeting + ", 32 * (place + k), ", v", folds[k], ", fold", folds[k], ");");
-    body.add("__syncthreads();");
-    for (const int i : folds)
-      body.add("v", i, " = collect(meeting + ", 32 * place++, ", ", identity_of(t, i), ", fold", i, ");");
-  };
+  int place = 0;
   const auto share = [&](std::size_t k) {
     return k == 0 ? std::string("shares") : message("shares + ", k, " * gridDim.x");
   };
-  fold_block();
-  for (std::size_t k = 0; k < folds.size(); ++k) body.add("leave_share(", share(k), ", v", folds[k], ");");
+  fold_block(body, joined, place);
+  for (std::size_t k = 0; k < joined.size(); ++k) body.add("leave_share(", share(k), ", ", joined[k].name, ");");
   if (values.faults()) body.add("if (fault) *fault_flag = fault;");
   body.add("if (!ends_last(finished)) return;");
-  for (std::size_t k = 0; k < folds.size(); ++k)
-    body.add("v", folds[k], " = collect_shares(", share(k), ", ", identity_of(t, folds[k]), ", fold", folds[k], ");");
-  fold_block();
+  for (std::size_t k = 0; k < joined.size(); ++k)
+    body.add(joined[k].name, " = collect_shares(", share(k), ", ", joined[k].identity, ", ", joined[k].how, ");");
+  fold_block(body, joined, place);
   body.open("if (threadIdx.x == 0)");
   body.insert(after);
-  for (int r = 0; r < t.result_count; ++r) {
-    if (!at.wanted(r)) continue;
-    const std::string_view type = storage_name(p.stores[static_cast<std::size_t>(r)]);
-    const std::string value = values.at(t.results[r]);
-    if (p.adds[static_cast<std::size_t>(r)])
-      body.add("*y", r, " = stored_as<", type, ">(value_of(*y", r, ") + stored_as<", at.held_type(r), ">(", value,
-               "));");
-    else
-      body.add("*y", r, " = stored_as<", type, ">(", value, ");");
-  }
+  for (int r = 0; r < t.result_count; ++r)
+    if (at.wanted(r)) at.store_one(body, r, values.at(t.results[r]));
   if (values.faults()) body.add("if (fault) *fault_flag = fault;");
   body.close();
   body.close();

@@ -134,17 +134,12 @@ KILN_INLINE source print_transpose(const task& job, const plan& p) {
            p.step, ", line = warp / ", threads.across, " * ", 32 / threads.lanes, " + lane / ", threads.lanes, ";");
   body.add("const ", index, " across = (size", fast, " + ", p.tile - 1, ") / ", p.tile, ", down = (size", slow, " + ",
            p.tile - 1, ") / ", p.tile, ";");
-  std::string all = "across * down";
-  for (int d = 0; d < slow; ++d) all += message(" * size", d);
-  body.add("const ", index, " all = ", all, ";");
+  body.add("const ", index, " all = ", walk::for_each_outer("across * down", slow), ";");
   body.open("for (", index, " tile = blockIdx.x; tile < all; tile += gridDim.x)");
   body.add(index, " rest = tile / across;");
   body.add("const ", index, " left = (tile - rest * across) * ", p.tile, ", top = rest % down * ", p.tile, ";");
   body.add("rest /= down;");
-  for (int d = slow - 1; d >= 0; --d) {
-    body.add("const ", index, " a", d, " = ", d == 0 ? "rest" : message("rest % size", d), ";");
-    if (d > 0) body.add("rest /= size", d, ";");
-  }
+  at.coordinates_of_rest(body, index, slow);
   body.add("const bool whole = left + ", p.tile, " <= size", fast, " && top + ", p.tile, " <= size", slow, ";");
   turn_tiles(body, at, p, threads, index);
   body.add("__syncthreads();");
