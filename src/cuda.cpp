@@ -23,6 +23,7 @@
 #include <kiln/device/cuda/libraries/cublaslt_impl.hpp>
 #include <kiln/device/cuda/libraries/cudnn_impl.hpp>
 #include <kiln/device/cuda/libraries/library_products_impl.hpp>
+#include <kiln/device/cuda/libraries/multiply_8bit_impl.hpp>
 #include <kiln/device/cuda/libraries/multiply_impl.hpp>
 #include <kiln/device/cuda/libraries/multiply_plan_impl.hpp>
 #include <kiln/device/cuda/libraries/multiply_run_impl.hpp>

@@ -23,7 +23,8 @@ rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = ("kiln/eigen.hpp", "kiln/tensor/eigen.hpp", "kiln/k/decompositions_impl.hpp", "kiln/tensor/eigen_cpu.hpp",
                   "kiln/device/eigen/")  # optional
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
-optional = ("kiln/cuda.hpp", "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
+optional = ("kiln/cuda.hpp", "kiln/float8.hpp", "kiln/cuda_float8.hpp", "kiln/core/float8.hpp", "kiln/tensor/float8.hpp",
+            "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
             "kiln/optim", "kiln/core/storage_part.hpp", "kiln/core/slot_table.hpp", *eigen_exchange, "kiln/nn.hpp",
             "kiln/tensor/turned.hpp", "kiln/data", "kiln/io", "kiln/distributed", "kiln/ops/text.hpp",
             "kiln/nn/functional/attention", "kiln/device/cpu/products/attention.hpp", "kiln/nn/functional/lstm.hpp", "kiln/device/cpu/products/lstm.hpp")  # outside kiln.hpp
@@ -79,7 +80,7 @@ def breaches_of_line(header, quote, path, known):
         return
     if path not in known:
         yield f"includes <{path}>, which does not exist"
-    elif path == "kiln/kiln.hpp" and header not in ("kiln/cuda.hpp", "kiln/eigen.hpp"):
+    elif path == "kiln/kiln.hpp" and header not in ("kiln/cuda.hpp", "kiln/eigen.hpp", "kiln/float8.hpp"):
         yield "includes the umbrella <kiln/kiln.hpp>: name the headers that are needed"
     elif here and not there and here not in beside:
         yield f"includes <{path}>, which is for users: name the headers that are needed"

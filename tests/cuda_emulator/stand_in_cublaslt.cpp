@@ -2,6 +2,7 @@
 // A stand-in for libcublasLt: the functions that kiln calls, done by the CPU in the order of the stand-in driver's
 // streams. It believes nothing: layouts, addresses, alignments and the workspace are checked, and a kernel that was
 // chosen for other sizes is refused.
+#include <kiln/core/float8.hpp>
 #include <kiln/device/cuda/libraries/cublaslt.hpp>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ struct matmul_descriptor_object {
   cublas_operation transpose_a{}, transpose_b{};
   matmul_epilogue epilogue = matmul_epilogue::none;
   const void* bias = nullptr;
+  const float *scale_a = nullptr, *scale_b = nullptr;
 };
 struct matrix_layout_object {
   cuda_data_type type{};
@@ -59,6 +61,35 @@ cublas_status set(T& target, const void* value, std::size_t bytes) {
   return good;
 }
 
+std::size_t bytes_of(cuda_data_type type) {
+  const bool small =
+      type == cuda_data_type::int8 || type == cuda_data_type::float8_e4m3fn || type == cuda_data_type::float8_e5m2;
+  return small ? 1 : type == cuda_data_type::int32 ? 4 : size_of(type);
+}
+double element(cuda_data_type type, const void* start, std::int64_t i) {
+  switch (type) {
+    case cuda_data_type::int8:
+      return static_cast<const std::int8_t*>(start)[i];
+    case cuda_data_type::int32:
+      return static_cast<const std::int32_t*>(start)[i];
+    case cuda_data_type::float8_e4m3fn:
+      return static_cast<double>(float8_value(static_cast<const std::uint8_t*>(start)[i], 3));
+    case cuda_data_type::float8_e5m2:
+      return static_cast<double>(float8_value(static_cast<const std::uint8_t*>(start)[i], 2));
+    default:
+      return load(type, start, i);
+  }
+}
+void set_element(cuda_data_type type, void* start, std::int64_t i, double value) {
+  if (type == cuda_data_type::int32)
+    static_cast<std::int32_t*>(start)[i] = static_cast<std::int32_t>(value);
+  else
+    store(type, start, i, value);
+}
+double scale_at(const float* place) {
+  return place == nullptr ? 1 : static_cast<double>(*place);
+}
+
 bool has(matmul_epilogue which, matmul_epilogue part) {
   return (static_cast<std::uint32_t>(which) & static_cast<std::uint32_t>(part)) != 0;
 }
@@ -73,19 +104,35 @@ bool is_sound(const job& j) {
   for (const matrix_layout_object* x : {&j.a, &j.b, &j.d}) {
     constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
     if (x->rows == 0 || x->columns == 0 || x->rows > most || x->columns > most || x->leading < 0 ||
-        static_cast<std::uint64_t>(x->leading) < x->rows || x->batch < 1 || x->batch > 65535 || x->batch != j.d.batch ||
-        x->type != j.d.type)
+        static_cast<std::uint64_t>(x->leading) < x->rows || x->batch < 1 || x->batch > 65535 || x->batch != j.d.batch)
       return false;
   }
   const bool ta = j.how.transpose_a == cublas_operation::transpose,
              tb = j.how.transpose_b == cublas_operation::transpose;
   const auto m = ta ? j.a.columns : j.a.rows, k = ta ? j.a.rows : j.a.columns;
   const auto n = tb ? j.b.rows : j.b.columns, kb = tb ? j.b.columns : j.b.rows;
+  if (m != j.d.rows || n != j.d.columns || k != kb) return false;
+  if (bytes_of(j.a.type) == 1) {
+    // Eight bits: "TN" only, in units of 16 elements, or 4 of int8; no two E5M2.
+    const bool whole = j.a.type == cuda_data_type::int8;
+    const std::uint64_t unit = whole ? 4 : 16;
+    const auto free = [&](const matrix_layout_object& x) { return static_cast<std::uint64_t>(x.leading) % unit == 0; };
+    if (!ta || tb || m % unit != 0 || k % unit != 0 || !free(j.a) || !free(j.b) || bytes_of(j.b.type) != 1)
+      return false;
+    if (whole)
+      return j.b.type == cuda_data_type::int8 && j.d.type == cuda_data_type::int32 &&
+             j.how.compute == cublas_compute::int32 && j.how.scale == cuda_data_type::int32 && !j.how.scale_a;
+    const bool pair = j.b.type != cuda_data_type::int8 &&
+                      (j.a.type == cuda_data_type::float8_e4m3fn || j.b.type == cuda_data_type::float8_e4m3fn);
+    return pair && j.how.compute == cublas_compute::float32 && j.how.scale == cuda_data_type::float32 &&
+           (j.d.type == cuda_data_type::float32 || bytes_of(j.d.type) == 2);
+  }
+  if (j.a.type != j.d.type || j.b.type != j.d.type || j.how.scale_a || j.how.scale_b) return false;
   const bool is_double = j.d.type == cuda_data_type::float64;
   const bool types = is_double ? j.how.compute == cublas_compute::float64 && j.how.scale == cuda_data_type::float64
                                : j.how.compute != cublas_compute::float64 && j.how.scale == cuda_data_type::float32;
   if (j.how.compute == cublas_compute::tf32 && j.d.type != cuda_data_type::float32) return false;
-  return types && m == j.d.rows && n == j.d.columns && k == kb;
+  return types;
 }
 
 bool is_memory(const void* start, const matrix_layout_object& x, const context_object* context) {
@@ -94,7 +141,7 @@ bool is_memory(const void* start, const matrix_layout_object& x, const context_o
   const std::int64_t last = static_cast<std::int64_t>(x.columns - 1) * x.leading +
                             static_cast<std::int64_t>(x.rows - 1) + (x.batch - 1) * x.batch_stride;
   if (last < 0 || x.batch_stride < 0) return false;
-  const std::size_t bytes = (static_cast<std::size_t>(last) + 1) * size_of(x.type);
+  const std::size_t bytes = (static_cast<std::size_t>(last) + 1) * bytes_of(x.type);
   return all.is_device(address, bytes) && all.block_of(address, bytes)->context == context;
 }
 
@@ -152,21 +199,22 @@ void run(const job& j, double alpha, const void* a, const void* b, double beta, 
       for (std::int64_t row = 0; row < static_cast<std::int64_t>(j.d.rows); ++row) {
         double sum = 0;
         for (std::int64_t k = 0; k < depth; ++k) {
-          double x = load(j.a.type, a, batch * j.a.batch_stride + (ta ? row * j.a.leading + k : k * j.a.leading + row));
-          double y =
-              load(j.b.type, b, batch * j.b.batch_stride + (tb ? k * j.b.leading + column : column * j.b.leading + k));
+          double x =
+              element(j.a.type, a, batch * j.a.batch_stride + (ta ? row * j.a.leading + k : k * j.a.leading + row));
+          double y = element(j.b.type, b,
+                             batch * j.b.batch_stride + (tb ? k * j.b.leading + column : column * j.b.leading + k));
           if (short_operands) x = as_tf32(x), y = as_tf32(y);
           sum += x * y;
         }
         const std::int64_t place = batch * j.d.batch_stride + column * j.d.leading + row;
-        double value = alpha * sum;
-        if (beta != 0) value += beta * load(j.d.type, d, place);
+        double value = alpha * sum * scale_at(j.how.scale_a) * scale_at(j.how.scale_b);
+        if (beta != 0) value += beta * element(j.d.type, d, place);
         if (has(j.how.epilogue, matmul_epilogue::bias)) value += load(j.d.type, j.how.bias, row);
         if (has(j.how.epilogue, matmul_epilogue::relu)) value = relu(value);
         if (has(j.how.epilogue, matmul_epilogue::gelu))
           value *=
               0.5 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (value + 0.044715 * value * value * value)));
-        store(j.d.type, d, place, value);
+        set_element(j.d.type, d, place, value);
       }
     }
   }
@@ -237,6 +285,10 @@ cublas_status cublasLtMatmulDescSetAttribute(matmul_descriptor how, matmul_attri
       return set(how->epilogue, value, bytes);
     case matmul_attribute::bias_pointer:
       return set(how->bias, value, bytes);
+    case matmul_attribute::a_scale_pointer:
+      return set(how->scale_a, value, bytes);
+    case matmul_attribute::b_scale_pointer:
+      return set(how->scale_b, value, bytes);
   }
   return bad;
 }
@@ -308,7 +360,11 @@ cublas_status cublasLtMatmulAlgoGetHeuristic(cublaslt_handle handle, matmul_desc
     return bad;
   if (summed(j) != nullptr && (all.fails("sums") || d->batch > 1)) return cublas_status::not_supported;
   if (has_vector(j) && (how->bias == nullptr || reinterpret_cast<std::uintptr_t>(how->bias) % 16 != 0)) return bad;
-  const bool is_half = size_of(d->type) == 2;
+  if (bytes_of(a->type) == 1 &&
+      (all.fails("eight_bit") || std::any_of(wanted->alignments.begin(), wanted->alignments.end(),
+                                             [](std::uint32_t alignment) { return alignment % 16 != 0; })))
+    return cublas_status::not_supported;
+  const bool is_half = bytes_of(d->type) == 2;
   if (is_half != (wanted->reduction_schemes == reduction_in_compute_type)) return cublas_status::not_supported;
   matmul_heuristic answer{};
   answer.algorithm.data[0] = digest(j);
@@ -346,7 +402,9 @@ cublas_status cublasLtMatmul(cublaslt_handle handle, matmul_descriptor how, cons
   if (has_vector(j) && !all.is_device(reinterpret_cast<std::uint64_t>(how->bias), vector_length(j) * size_of(j.d.type)))
     return bad;
   if (workspace_bytes != 0 && !all.is_device(reinterpret_cast<std::uint64_t>(workspace), workspace_bytes)) return bad;
-  const double scale = load(how->scale, alpha, 0), keep = load(how->scale, beta, 0);
+  for (const float* place : {how->scale_a, how->scale_b})
+    if (place && !all.is_device(reinterpret_cast<std::uint64_t>(place), sizeof *place)) return bad;
+  const double scale = element(how->scale, alpha, 0), keep = element(how->scale, beta, 0);
   all.enqueue(stream, [=] {
     if (workspace_bytes != 0) std::memset(workspace, 0x5a, workspace_bytes);
     run(j, scale, a, b, keep, d);

@@ -54,12 +54,12 @@ TEST_CASE("a plan is chosen once, and each thing it depends on has a plan of its
   product_library& library = product_library::of(Cuda{0});
   const auto before = product_stats();
   const plan_key first = key_of(3, 4);
-  const auto plan = library.plan(first, nullptr);
+  const auto plan = library.plan(first, {});
   CHECK(plan->possible);
-  CHECK(library.plan(first, nullptr) == plan);
+  CHECK(library.plan(first, {}) == plan);
   CHECK(product_stats().heuristic_calls == before.heuristic_calls + 1);
   std::vector<plan_key> others(10, first);
-  others[0].type = kiln::cuda::cuda_data_type::bfloat16;
+  others[0].type = others[0].type_b = others[0].type_d = kiln::cuda::cuda_data_type::bfloat16;
   others[1].compute = kiln::cuda::cublas_compute::tf32;
   others[2].epilogue = kiln::cuda::matmul_epilogue::relu;
   others[3].batch = 2;
@@ -71,7 +71,7 @@ TEST_CASE("a plan is chosen once, and each thing it depends on has a plan of its
   others[9].alignment_a = 8;
   std::set<std::size_t> hashes{kiln::cuda::detail::plan_hash()(first)};
   for (const plan_key& other : others) {
-    CHECK(library.plan(other, nullptr) != plan);
+    CHECK(library.plan(other, {}) != plan);
     hashes.insert(kiln::cuda::detail::plan_hash()(other));
   }
   CHECK(hashes.size() == 11);
@@ -84,8 +84,8 @@ TEST_CASE("what was made for choosing is given back, and old plans go") {
   const kiln::cuda::device_scope scope(Cuda{0});
   product_library& library = product_library::of(Cuda{0});
   constexpr auto most = static_cast<std::int64_t>(product_library::most_plans);
-  const auto held = library.plan(key_of(7, 7), nullptr);
-  for (std::int64_t i = 1; i <= most + 50; ++i) library.plan(key_of(i, 9), nullptr);
+  const auto held = library.plan(key_of(7, 7), {});
+  for (std::int64_t i = 1; i <= most + 50; ++i) library.plan(key_of(i, 9), {});
   CHECK(product_stats().plans <= most);
   CHECK(held->possible);  // who uses one keeps it
   if (!device.emulated()) return;

@@ -41,14 +41,30 @@ enum class cublas_status : int {
 };
 
 /// Element types, under the numbers that all of NVIDIA's libraries use.
-enum class cuda_data_type : int { float32 = 0, float64 = 1, float16 = 2, bfloat16 = 14 };
+enum class cuda_data_type : int {
+  float32 = 0,
+  float64 = 1,
+  float16 = 2,
+  int8 = 3,
+  int32 = 10,
+  bfloat16 = 14,
+  float8_e4m3fn = 28,
+  float8_e5m2 = 29
+};
 
 /// What products and sums are computed in.
-enum class cublas_compute : int { float32 = 68, float64 = 70, tf32 = 77 };
+enum class cublas_compute : int { float32 = 68, float64 = 70, int32 = 72, tf32 = 77 };
 
 enum class cublas_operation : int { none = 0, transpose = 1 };
 
-enum class matmul_attribute : int { transpose_a = 3, transpose_b = 4, epilogue = 7, bias_pointer = 8 };
+enum class matmul_attribute : int {
+  transpose_a = 3,
+  transpose_b = 4,
+  epilogue = 7,
+  bias_pointer = 8,
+  a_scale_pointer = 17,
+  b_scale_pointer = 18
+};
 
 enum class layout_attribute : int { batch_count = 5, batch_stride = 6 };
 

@@ -41,7 +41,7 @@ struct column_major {
 
 /// All that a plan depends on, in cuBLASLt's terms: d = op(a) op(b). Only as much of an address as its alignment.
 struct plan_key {
-  cuda_data_type type = cuda_data_type::float32;
+  cuda_data_type type = cuda_data_type::float32, type_b = cuda_data_type::float32, type_d = cuda_data_type::float32;
   cublas_compute compute = cublas_compute::float32;
   matmul_epilogue epilogue = matmul_epilogue::none;
   std::int32_t batch = 1;
@@ -56,7 +56,7 @@ struct plan_hash {
     const auto mix = [&hash](auto value) {
       hash = std::rotl((hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15, 29);
     };
-    mix(key.type), mix(key.compute), mix(key.epilogue), mix(key.batch);
+    mix(key.type), mix(key.type_b), mix(key.type_d), mix(key.compute), mix(key.epilogue), mix(key.batch);
     for (const column_major* m : {&key.a, &key.b, &key.d}) {
       mix(m->rows), mix(m->columns), mix(m->leading), mix(m->batch_stride), mix(m->transposed);
     }
@@ -80,28 +80,40 @@ struct library_object {
 
 void create_layout(library_object<matrix_layout>& made, cuda_data_type type, const column_major& m, std::int32_t batch);
 
-/// Descriptors and the chosen kernel. Changed by nobody but for the address of the bias, under `bias_mutex`.
+/// Addresses that cuBLASLt takes with the description of a product, in its terms; null: none.
+struct product_pointers {
+  const void* vector = nullptr;  ///< the bias, or where sums go
+  const void *scale_a = nullptr, *scale_b = nullptr;
+};
+
+/// Descriptors and the chosen kernel. Changed by nobody but for the addresses, under `pointer_mutex`.
 struct product_plan {
   library_object<matmul_descriptor> descriptor;
   library_object<matrix_layout> a, b, d;
   matmul_algorithm algorithm{};
   std::size_t workspace_bytes = 0;
   bool possible = false;  // false: the library has no kernel for this
-  device_lock bias_mutex;
+  device_lock pointer_mutex;
 
   explicit product_plan(const plan_key& key) {
     const cublaslt_functions& api = cublaslt_api();
-    const bool is_double = key.type == cuda_data_type::float64;
+    const cuda_data_type scale = key.compute == cublas_compute::float64 ? cuda_data_type::float64
+                                 : key.compute == cublas_compute::int32 ? cuda_data_type::int32
+                                                                        : cuda_data_type::float32;
     descriptor.destroy = api.descriptor_destroy;
-    check(api.descriptor_create(&descriptor.handle, key.compute,
-                                is_double ? cuda_data_type::float64 : cuda_data_type::float32),
-          "cublasLtMatmulDescCreate");
+    check(api.descriptor_create(&descriptor.handle, key.compute, scale), "cublasLtMatmulDescCreate");
     set(matmul_attribute::transpose_a, key.a.transposed ? cublas_operation::transpose : cublas_operation::none);
     set(matmul_attribute::transpose_b, key.b.transposed ? cublas_operation::transpose : cublas_operation::none);
     set(matmul_attribute::epilogue, key.epilogue);
     create_layout(a, key.type, key.a, key.batch);
-    create_layout(b, key.type, key.b, key.batch);
-    create_layout(d, key.type, key.d, key.batch);
+    create_layout(b, key.type_b, key.b, key.batch);
+    create_layout(d, key.type_d, key.d, key.batch);
+  }
+
+  void set_pointers(const product_pointers& to) {
+    if (to.vector) set(matmul_attribute::bias_pointer, to.vector);
+    if (to.scale_a) set(matmul_attribute::a_scale_pointer, to.scale_a);
+    if (to.scale_b) set(matmul_attribute::b_scale_pointer, to.scale_b);
   }
 
   template <class T>
@@ -113,8 +125,8 @@ struct product_plan {
 // The library may use up to 32 MiB besides, as NVIDIA recommends for Hopper; it says how much of that a kernel wants.
 inline constexpr std::uint64_t most_workspace_bytes = std::uint64_t{32} << 20;
 
-// Asks for the kernel that should be fastest. `bias` gives only its alignment.
-void choose(product_plan& plan, const plan_key& key, cublaslt_handle handle, const void* bias);
+// Asks for the kernel that should be fastest. Of addresses only the alignment counts.
+void choose(product_plan& plan, const plan_key& key, cublaslt_handle handle, const product_pointers& at);
 
 /// cuBLASLt on one device: its handle and the plans made so far.
 class product_library {
@@ -132,12 +144,12 @@ class product_library {
   cublaslt_handle handle() const { return handle_; }
 
   /// The plan of these sizes, made if there is none yet. The device must be the current one (device_scope).
-  std::shared_ptr<product_plan> plan(const plan_key& key, const void* bias) {
+  std::shared_ptr<product_plan> plan(const plan_key& key, const product_pointers& at) {
     const std::lock_guard lock(mutex_);
     if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
     auto made = std::make_shared<product_plan>(key);
     ++heuristic_calls_;
-    choose(*made, key, handle_, bias);
+    choose(*made, key, handle_, at);
     // A program that meets this many sizes meets new ones all the time; those in use are soon back.
     if (plans_.size() >= most_plans) plans_.clear();
     plans_.emplace(key, made);

@@ -26,7 +26,7 @@ KILN_INLINE void create_layout(library_object<matrix_layout>& made, cuda_data_ty
         "batch stride");
 }
 
-KILN_INLINE void choose(product_plan& plan, const plan_key& key, cublaslt_handle handle, const void* bias) {
+KILN_INLINE void choose(product_plan& plan, const plan_key& key, cublaslt_handle handle, const product_pointers& at) {
   const cublaslt_functions& api = cublaslt_api();
   library_object<matmul_preference> wanted;
   wanted.destroy = api.preference_destroy;
@@ -40,9 +40,9 @@ KILN_INLINE void choose(product_plan& plan, const plan_key& key, cublaslt_handle
   set(preference_attribute::alignment_c, key.alignment_d);
   set(preference_attribute::alignment_d, key.alignment_d);
   // Half types are rounded once, at the store: parts of a sum are not to be rounded before they are added.
-  if (key.type == cuda_data_type::float16 || key.type == cuda_data_type::bfloat16)
+  if (key.type_d == cuda_data_type::float16 || key.type_d == cuda_data_type::bfloat16)
     set(preference_attribute::reduction_schemes, reduction_in_compute_type);
-  if (bias != nullptr) plan.set(matmul_attribute::bias_pointer, bias);
+  plan.set_pointers(at);
   matmul_heuristic best{};
   int found = 0;
   const cublas_status status = api.get_heuristic(handle, plan.descriptor.handle, plan.a.handle, plan.b.handle,

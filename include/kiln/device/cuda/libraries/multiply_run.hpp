@@ -129,12 +129,13 @@ class product_run {
       default:
         if (allow_tf32()) made.compute = cublas_compute::tf32;
     }
+    made.type_b = made.type_d = made.type;
     return made;
   }
 
-  std::shared_ptr<product_plan> plan(const plan_key& wanted, const void* bias) const {
+  std::shared_ptr<product_plan> plan(const plan_key& wanted, const void* vector) const {
     try {
-      return library_.plan(wanted, bias);
+      return library_.plan(wanted, {.vector = vector});
     } catch (const device_error& caught) {
       throw device_error(message("multiply: ", named_, ": ", caught.what()));
     }
@@ -159,8 +160,8 @@ class product_run {
     void* const out = const_cast<void*>(from.out);
     std::unique_lock<device_lock> lock;
     if (vector != nullptr) {
-      lock = std::unique_lock(chosen->bias_mutex);
-      chosen->set(matmul_attribute::bias_pointer, vector);
+      lock = std::unique_lock(chosen->pointer_mutex);
+      chosen->set_pointers({.vector = vector});
     }
     const cublas_status status = cublaslt_api().multiply(
         library_.handle(), chosen->descriptor.handle, is_double ? static_cast<const void*>(&alpha) : &alpha_single,
