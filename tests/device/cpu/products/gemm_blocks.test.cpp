@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <kiln/device/cpu/memory/memory.hpp>
 #include <kiln/device/cpu/products/gemm_blocks.hpp>
 
 using namespace kiln;
@@ -67,6 +68,23 @@ TEST_CASE("gemm blocks: products longer, taller and wider than a block are exact
       CHECK(wrong == 0);
     }
   }
+}
+
+TEST_CASE("gemm blocks: a product of few tiles a panel takes memory for one panel of each operand") {
+  cpu::set_num_threads(1);
+  const std::int64_t m = 4 * gemm_rows, n = 128, k = 784;
+  const auto a = matrix(m, k), b = matrix(k, n);
+  std::vector<float> c(static_cast<std::size_t>(m * n));
+  const std::size_t before = cpu::memory_stats().in_use;
+  std::size_t most = 0;
+  const gemm_epilogue done{[](void* peak, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
+                             *static_cast<std::size_t*>(peak) = cpu::memory_stats().in_use;
+                           },
+                           &most};
+  gemm_blocks<float>({m, n, k, a.data(), k, 1, b.data(), n, 1, c.data(), n, 1, false, done}).run();
+  const auto panels = static_cast<std::size_t>((gemm_rows + gemm_width<float>)*k) * sizeof(float);
+  CHECK(most - before >= panels);
+  CHECK(most - before <= panels * 5 / 4);  // the pool's blocks are larger than what was asked for
 }
 
 TEST_CASE("gemm blocks: sizes come from the caches, in whole tiles, and hold less than the caches do") {

@@ -47,6 +47,7 @@ class gemm_blocks {
   static constexpr std::int64_t own_limit = std::int64_t{64} << 20;   // bytes for copies of B, one for each thread
   static constexpr std::int64_t brief = std::int64_t{1} << 26;        // multiplications: about a millisecond
   static constexpr std::int64_t chunk_cycles = 8192;                  // about 3 us: less is not worth another thread
+  static constexpr std::int64_t least_tiles = 9;                      // that hide the work on the next panel
   static constexpr std::int64_t finish_size = std::int64_t{1} << 16;  // elements that an epilogue finds in cache
 
  public:
@@ -67,8 +68,8 @@ class gemm_blocks {
     // Of rows that are used where they are, only those that are left of a tile are copied.
     a_slots = a_along && !a_far ? 1 : divide_up(high, rows);
     b_slots = divide_up(breadth, width);
-    if (!shared && high >= p.m)
-      b_slots = std::min<std::int64_t>(b_slots, 2);  // panels that are used up in one go take turns
+    // Panels that are used up in one go take turns: two of them if tiles pack the next one, else one.
+    if (!shared && high >= p.m) b_slots = std::min<std::int64_t>(b_slots, packs_next(divide_up(p.m, rows)) ? 2 : 1);
     // Half types are not added up in memory, since they would be rounded there each time.
     partial_row = same || depth == p.k ? 0 : round_up(breadth, width);
     const std::int64_t own_b = shared ? 0 : b_slots;
@@ -222,11 +223,14 @@ class gemm_blocks {
 
   std::int64_t b_mark(const block& part, std::int64_t j) const { return part.number * (p.n + 1) + j + 1; }
 
+  // Whether tiles of one panel of B pack the next one too.
+  bool packs_next(std::int64_t tiles) const { return tiles >= least_tiles && b_in_place() && b_far; }
+
   // The next panel of B comes from farther away than A does: the tiles of this one pack it, or bring it closer if it
   // is packed already.
   gemm_later<T, S> after(const block& part, const workspace& space, std::int64_t j, std::int64_t col_end,
                          std::int64_t tiles) const {
-    if (j >= col_end || tiles < 9) return {};  // too few to hide it
+    if (j >= col_end || tiles < least_tiles) return {};
     const std::int64_t slot = (j - part.col) / width % b_slots, every = std::min<std::int64_t>(tiles - 1, 8);
     T* const panel = space.b + slot * b_panel;
     if (shared || space.b_stamps[slot] == b_mark(part, j)) {
@@ -234,7 +238,7 @@ class gemm_blocks {
       constexpr std::int64_t line = 64 / static_cast<int>(sizeof(S));
       return {reinterpret_cast<const S*>(panel), line, std::max<std::int64_t>(every / 2, 1), nullptr};
     }
-    if (!b_in_place() || col_end - j < width || !b_far) return {};
+    if (!packs_next(tiles) || col_end - j < width) return {};
     return {p.b + part.at * p.b_row + j, p.b_row, every, panel};
   }
 
