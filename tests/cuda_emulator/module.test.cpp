@@ -134,7 +134,8 @@ extern "C" __global__ void meetings(int* out) {
 
 // extern "C" __global__ void not_a_kernel(int)
 struct sizes { int rows, columns; };
-// c += (a + block) b of whole numbers, 16 x 16 and 16 x 8; b comes out of memory transposed. With `away`, one lane stays away.
+// c += (a + block) b of whole numbers, 16 x 16 and 16 x 8; b comes out of memory transposed. With `away`, one lane
+// stays away.
 extern "C" __global__ void tensor_cores(const unsigned short* a, const unsigned short* b, float* c, int away) {
   alignas(16) __shared__ unsigned short left[256];
   alignas(16) __shared__ unsigned short right[16 * 8];
