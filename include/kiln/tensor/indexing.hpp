@@ -71,8 +71,9 @@ class index_node final : public op_node_of<2, 1> {
     input[0] = table.autograd_metadata;
     if (values) input[1] = values->autograd_metadata;
   }
-  void backward(const ref<tensor_state>& gradient) override;
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override;
+  // KILN_INLINE for the reason that graph_node gives.
+  KILN_INLINE void backward(const ref<tensor_state>& gradient) override;
+  KILN_INLINE void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override;
 
  private:
   // The gradient of an input, to be added to.
