@@ -20,7 +20,7 @@ namespace kiln::detail {
 inline constexpr int print_digits = 4, print_width = 80;
 inline constexpr std::int64_t print_edge = 3, print_all = 1000;
 
-KILN_INLINE std::string number_text(double value, std::chars_format format, int digits) {
+[[gnu::cold]] KILN_INLINE std::string number_text(double value, std::chars_format format, int digits) {
   if (std::isnan(value)) return "nan";
   std::array<char, 400> text;  // the largest double has 309 digits
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, format, digits).ptr;
@@ -30,7 +30,7 @@ KILN_INLINE std::string number_text(double value, std::chars_format format, int 
 /// How the floating numbers of one tensor are written, so that they line up.
 class number_style {
  public:
-  explicit number_style(const std::vector<double>& values) {
+  [[gnu::cold]] explicit number_style(const std::vector<double>& values) {
     double least = 0, most = 0;
     for (double v : values) {
       if (v == 0 || !std::isfinite(v)) continue;
@@ -57,16 +57,13 @@ class tensor_layout {
  public:
   explicit tensor_layout(const dims& sizes) : sizes_(sizes), shortened_(count(sizes) > print_all) {}
 
-  /// Calls f with the offset of every element that is shown.
-  template <class F>
-  void each_shown(const dims& strides, F f, int axis = 0, std::int64_t offset = 0) const {
-    if (axis == sizes_.rank()) return f(offset);
-    for (std::int64_t i = 0; i < sizes_[axis]; ++i) {
-      if (cut(axis) && i == print_edge) i = sizes_[axis] - print_edge;
-      each_shown(strides, f, axis + 1, offset + i * strides[axis]);
-    }
+  /// The offset of every element that is shown, in order.
+  std::vector<std::int64_t> shown(const dims& strides) const {
+    std::vector<std::int64_t> offsets;
+    add_shown(strides, 0, 0, offsets);
+    return offsets;
   }
-  std::string text(std::vector<std::string> cells, int indent) {
+  [[gnu::cold]] std::string text(std::vector<std::string> cells, int indent) {
     std::size_t width = 0;
     for (const auto& c : cells) width = std::max(width, c.size());
     for (auto& c : cells) c.insert(0, width - c.size(), ' ');
@@ -79,7 +76,15 @@ class tensor_layout {
  private:
   bool cut(int axis) const { return shortened_ && sizes_[axis] > 2 * print_edge; }
 
-  std::string block(int axis, int indent) {
+  void add_shown(const dims& strides, int axis, std::int64_t offset, std::vector<std::int64_t>& offsets) const {
+    if (axis == sizes_.rank()) return offsets.push_back(offset);
+    for (std::int64_t i = 0; i < sizes_[axis]; ++i) {
+      if (cut(axis) && i == print_edge) i = sizes_[axis] - print_edge;
+      add_shown(strides, axis + 1, offset + i * strides[axis], offsets);
+    }
+  }
+
+  [[gnu::cold]] std::string block(int axis, int indent) {
     std::string out = "[";
     const bool last = axis + 1 == sizes_.rank();
     // Rows of the last axis are broken into lines; further axes are set apart by empty lines.
@@ -117,59 +122,60 @@ class tensor_layout {
   int width_ = 0;
 };
 
-// The texts of the elements that are shown.
-KILN_INLINE std::vector<std::string> cell_texts(const tensor_state& t, const tensor_layout& layout) {
-  std::vector<std::string> cells;
-  visit_dtype(t.type, [&]<class T>(std::type_identity<T>) {
-    const T* const data = static_cast<const T*>(t.data);
-    if constexpr (std::same_as<T, bool>) {
-      layout.each_shown(t.strides, [&](std::int64_t at) { cells.emplace_back(data[at] ? "True" : "False"); });
-    } else if constexpr (!is_floating(dtype_of<T>)) {
-      layout.each_shown(t.strides, [&](std::int64_t at) { cells.push_back(std::to_string(data[at])); });
-    } else {
-      std::vector<double> values;
-      layout.each_shown(t.strides, [&](std::int64_t at) {
-        values.push_back(static_cast<double>(static_cast<compute_t<T>>(data[at])));
-      });
-      const number_style style(values);
-      for (double v : values) cells.push_back(style.text(v));
-    }
+// An element as a double or as an int64, of which one holds it.
+template <class Wide>
+Wide element_as(const tensor_state& t, std::int64_t at) {
+  return visit_dtype(t.type, [&]<class T>(std::type_identity<T>) {
+    return static_cast<Wide>(static_cast<compute_t<T>>(static_cast<const T*>(t.data)[at]));
   });
+}
+
+// The texts of the elements that are shown.
+[[gnu::cold]] KILN_INLINE std::vector<std::string> cell_texts(const tensor_state& t, const tensor_layout& layout) {
+  const std::vector<std::int64_t> shown = layout.shown(t.strides);
+  std::vector<std::string> cells(shown.size());
+  if (is_floating(t.type)) {
+    std::vector<double> values(shown.size());
+    for (std::size_t i = 0; i < shown.size(); ++i) values[i] = element_as<double>(t, shown[i]);
+    const number_style style(values);
+    for (std::size_t i = 0; i < shown.size(); ++i) cells[i] = style.text(values[i]);
+  } else {
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const std::int64_t value = element_as<std::int64_t>(t, shown[i]);
+      cells[i] = t.type == dtype::boolean ? (value ? "True" : "False") : std::to_string(value);
+    }
+  }
   return cells;
 }
 
-/// Appends the notes, each on the last line if it fits there.
-KILN_INLINE std::string with_notes(std::string text, const std::vector<std::string>& notes, int indent) {
-  for (const auto& note : notes) {
-    const std::size_t start = text.rfind('\n');
-    const std::size_t line = text.size() - (start == std::string::npos ? 0 : start + 1);
-    if (line + note.size() + 3 > static_cast<std::size_t>(print_width))
-      text += ",\n" + std::string(static_cast<std::size_t>(indent), ' ') + note;
-    else
-      text += ", " + note;
-  }
-  return text + ")";
+/// Appends a note, on the last line if it fits there.
+[[gnu::cold]] KILN_INLINE void add_note(std::string& text, std::string_view note, int indent) {
+  const std::size_t start = text.rfind('\n');
+  const std::size_t line = text.size() - (start == std::string::npos ? 0 : start + 1);
+  const bool fits = line + note.size() + 3 <= static_cast<std::size_t>(print_width);
+  text += fits ? ", " : ",\n";
+  if (!fits) text.append(static_cast<std::size_t>(indent), ' ');
+  text += note;
 }
 
-KILN_INLINE std::string tensor_text(const tensor_state& values, bool requires_grad) {
+[[gnu::cold]] KILN_INLINE std::string tensor_text(const tensor_state& values, bool requires_grad) {
   constexpr std::string_view prefix = "tensor(";
   constexpr int indent = static_cast<int>(prefix.size());
   const dims& sizes = values.sizes;
-  std::vector<std::string> notes;
   std::string text(prefix);
   const dtype type = values.type;
   if (count(sizes) == 0) {
     text += "[]";
-    if (sizes.rank() != 1) notes.push_back(message("size=", sizes));
-    if (type != dtype::float32) notes.push_back(message("dtype=", name(type)));
+    if (sizes.rank() != 1) add_note(text, message("size=", sizes), indent);
+    if (type != dtype::float32) add_note(text, message("dtype=", name(type)), indent);
   } else {
     tensor_layout layout(sizes);
     text += layout.text(cell_texts(values, layout), indent);
     if (type != dtype::float32 && type != dtype::int64 && type != dtype::boolean)
-      notes.push_back(message("dtype=", name(type)));
+      add_note(text, message("dtype=", name(type)), indent);
   }
-  if (requires_grad) notes.emplace_back("requires_grad=True");
-  return with_notes(std::move(text), notes, indent);
+  if (requires_grad) add_note(text, "requires_grad=True", indent);
+  return text + ")";
 }
 
 KILN_INLINE std::ostream& put(std::ostream& out, const std::string& text) {
