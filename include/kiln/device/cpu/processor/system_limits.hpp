@@ -14,6 +14,7 @@
 #include <limits>
 #include <new>
 #include <string>
+#include <string_view>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -36,31 +37,59 @@ namespace kiln::cpu::process {
   return std::string(text, size);
 }
 
+/// Whether a list with commas has a name.
+[[gnu::cold]] inline bool lists(std::string_view names, std::string_view name) {
+  for (std::size_t at = 0; at <= names.size();) {
+    const std::size_t end = std::min(names.find(',', at), names.size());
+    if (names.substr(at, end - at) == name) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+/// What is called with the folder of a control group and whether it is of version 2: any callable, for a function that
+/// is compiled once for all.
+class group_visitor {
+ public:
+  template <class F>
+  explicit group_visitor(F& f)
+      : object_(&f), call_([](void* object, const std::string& folder, bool version2) {
+          (*static_cast<F*>(object))(folder, version2);
+        }) {}
+  void operator()(const std::string& folder, bool version2) const { call_(object_, folder, version2); }
+
+ private:
+  void* object_;
+  void (*call_)(void*, const std::string&, bool);
+};
+
 /// Calls `visit` with the folder of each control group that this process is in and that `controller` ("memory", "cpu")
-/// can limit, from the innermost to the root of what is mounted, and with whether it is of version 2. Inside a
-/// container the innermost ones are often not to be seen; its own limits are then at the root.
-template <class Visit>
-[[gnu::cold]] void visit_control_groups(const std::string& root, const std::string& controller, Visit visit) {
+/// can limit, from the innermost to the root of what is mounted. Inside a container the innermost ones are often not to
+/// be seen; its own limits are then at the root.
+[[gnu::cold]] inline void visit_control_groups(const std::string& root, std::string_view controller,
+                                               group_visitor visit) {
   const std::string groups = short_file(root + "/proc/self/cgroup");  // lines `number:controller,controller:/path`
+  std::string folder;
   for (std::size_t at = 0; at < groups.size();) {
     const std::size_t end = std::min(groups.find('\n', at), groups.size());
-    const std::string line = groups.substr(at, end - at);
+    const std::string_view line = std::string_view(groups).substr(at, end - at);
     at = end + 1;
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string names = line.substr(first + 1, second - first - 1);
+    if (second == std::string_view::npos) continue;
+    const std::string_view names = line.substr(first + 1, second - first - 1);
     const bool version2 = names.empty();
-    if (!version2 && ("," + names + ",").find("," + controller + ",") == std::string::npos) continue;
+    if (!version2 && !lists(names, controller)) continue;
+    std::string_view own = line.substr(second + 1);
+    if (own.find("/..") != std::string_view::npos) own = {};  // outside of what this process's namespace shows
     // Version 1 mounts each controller, or some together, in a folder of that name.
-    for (const std::string& mount :
-         {version2 ? std::string() : "/" + controller, version2 ? "/unified" : "/" + names}) {
-      std::string path = line.substr(second + 1);
-      if (path.find("/..") != std::string::npos) path.clear();  // outside of what this process's namespace shows
-      for (;;) {
-        while (!path.empty() && path.back() == '/') path.pop_back();
-        visit(root + "/sys/fs/cgroup" + mount + path, version2);
+    for (const std::string_view mount :
+         {version2 ? std::string_view() : controller, version2 ? std::string_view("unified") : names}) {
+      for (std::string_view path = own;;) {
+        while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+        folder.assign(root).append("/sys/fs/cgroup").append(mount.empty() ? "" : "/").append(mount).append(path);
+        visit(folder, version2);
         if (path.empty()) break;
-        path.resize(path.find_last_of('/') + 1);
+        path = path.substr(0, path.find_last_of('/') + 1);
       }
     }
   }
@@ -80,7 +109,7 @@ template <class Visit>
     const std::uint64_t whole = quota / period + (quota % period != 0 ? 1 : 0);
     least = least == 0 ? whole : std::min(least, whole);
   };
-  visit_control_groups(root, "cpu", [&](const std::string& folder, bool version2) {
+  auto quota_of = [&](const std::string& folder, bool version2) {
     if (version2) {
       const std::string both = short_file(folder + "/cpu.max");  // "quota period", or "max period"
       limit(number_or(both.c_str(), 0), number_or(both.c_str() + std::min(both.find(' '), both.size()), 100000));
@@ -88,7 +117,8 @@ template <class Visit>
       limit(number_or(short_file(folder + "/cpu.cfs_quota_us").c_str(), 0),
             number_or(short_file(folder + "/cpu.cfs_period_us").c_str(), 100000));
     }
-  });
+  };
+  visit_control_groups(root, "cpu", group_visitor(quota_of));
   return least;
 }
 
@@ -121,10 +151,10 @@ template <class Visit>
 }
 
 /// The number after a key at the start of a line, or `otherwise`.
-[[gnu::cold]] inline std::uint64_t value_of(const std::string& text, const std::string& key, std::uint64_t otherwise) {
-  const std::size_t at = text.compare(0, key.size(), key) == 0 ? 0 : text.find("\n" + key);
-  if (at == std::string::npos) return otherwise;
-  return number_or(text.c_str() + at + (at == 0 ? 0 : 1) + key.size(), otherwise);
+[[gnu::cold]] inline std::uint64_t value_of(const std::string& text, std::string_view key, std::uint64_t otherwise) {
+  std::size_t at = text.find(key);
+  while (at != std::string::npos && at != 0 && text[at - 1] != '\n') at = text.find(key, at + 1);
+  return at == std::string::npos ? otherwise : number_or(text.c_str() + at + key.size(), otherwise);
 }
 
 /// Bytes of memory: how many this process may have at most, and how many of them nobody uses at the moment.
@@ -143,7 +173,7 @@ struct memory_limits {
     limits.most = std::min(limits.most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
   }
 #endif
-  visit_control_groups(root, "memory", [&](const std::string& folder, bool version2) {
+  auto limit_of = [&](const std::string& folder, bool version2) {
     const auto read = [&](const char* name, std::uint64_t otherwise) {
       return number_or(short_file(folder + name).c_str(), otherwise);
     };
@@ -156,7 +186,8 @@ struct memory_limits {
     const std::uint64_t kept = used - std::min(used, files);
     limits.most = std::min(limits.most, limit);
     limits.available = std::min(limits.available, limit - std::min(limit, kept));
-  });
+  };
+  visit_control_groups(root, "memory", group_visitor(limit_of));
   return limits;
 }
 
