@@ -162,7 +162,7 @@ tensor_slot slot_of(const Tensor<T, D>& t) {
 }
 
 template <class M>
-std::string settings_of(const void* object) {
+[[gnu::cold]] std::string settings_of(const void* object) {
   if constexpr (requires(const M& m) { m.settings(); })
     return static_cast<const M*>(object)->settings();
   else

@@ -16,7 +16,7 @@ namespace kiln::optim::detail {
 struct flat_layout {
   std::vector<std::int64_t> begins;  ///< in elements; one more than there are tensors
   flat_layout() = default;
-  explicit flat_layout(const std::vector<ref<tensor_state>>& tensors);
+  [[gnu::cold]] explicit flat_layout(const std::vector<ref<tensor_state>>& tensors);
   std::int64_t total() const { return begins.back(); }
 };
 
@@ -40,7 +40,7 @@ class flat_memory {
   /// it with whoever moved them. Throws value_error for no parameters, for one given twice, for views and tensors that
   /// share elements, graph_error for tensors that were computed from others that require grad, device_error for several
   /// devices.
-  flat_memory(std::vector<ref<tensor_state>> parameters, const kiln::detail::runnable& copy);
+  [[gnu::cold]] flat_memory(std::vector<ref<tensor_state>> parameters, const kiln::detail::runnable& copy);
 
   int size() const { return static_cast<int>(parameters_.size()); }
   const flat_layout& layout() const { return layout_; }
@@ -72,10 +72,10 @@ class flat_memory {
   struct place {
     ref<storage> values, gradient;  ///< parts of the buffers' memory
   };
-  void check(const std::vector<ref<tensor_state>>& parameters) const;
+  [[gnu::cold]] void check(const std::vector<ref<tensor_state>>& parameters) const;
   bool lie_in_one_block(const std::vector<ref<tensor_state>>& tensors) const;
-  void move_values();
-  void make_homes();
+  [[gnu::cold]] void move_values();
+  [[gnu::cold]] void make_homes();
   void bring_home(int i);
   bool is_at_home(int i, const ref<tensor_state>& gradient) const {
     return gradient && gradient->memory == places_[static_cast<std::size_t>(i)].gradient;

@@ -49,7 +49,7 @@ class parameter_groups : public optimizer {
 
   /// One more group, with options of its own. Throws as the constructor, and value_error for a parameter that another
   /// group has.
-  void add_param_group(const std::vector<Tensor<T, Device>>& parameters, const Options& options = {}) {
+  [[gnu::cold]] void add_param_group(const std::vector<Tensor<T, Device>>& parameters, const Options& options = {}) {
     check(options);
     for (std::size_t i = 0; i < parameters.size(); ++i)
       for (std::size_t g = 0; g < groups_.size(); ++g)

@@ -73,7 +73,8 @@ class index_node final : public op_node_of<2, 1> {
   }
   // KILN_INLINE for the reason that graph_node gives.
   KILN_INLINE void backward(const ref<tensor_state>& gradient) override;
-  KILN_INLINE void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override;
+  [[gnu::cold]] KILN_INLINE void backward_recorded(const ref<tensor_state>& gradient,
+                                                   const ref<gradient_record>&) override;
 
  private:
   // The gradient of an input, to be added to.

@@ -45,7 +45,7 @@ class join_node final : public op_node {
       add_->run(job, *to.memory);
     }
   }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     recorder& r = the_recorder();
     for (int i = 0; i < input_count; ++i) {
       const joined_part& p = parts_[static_cast<std::size_t>(i)];

@@ -58,7 +58,7 @@ class transfer_node final : public op_node_of<1> {
     hand_over_gradient(*adding_kernel<T, From>(),
                        moved_to<To>(there.contiguous_layout() ? gradient : there.clone().state(), home_), *input[0]);
   }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     the_recorder().add(*input[0], Tensor<T, To>(gradient).template to<From>(home_).state(), device());
   }
 

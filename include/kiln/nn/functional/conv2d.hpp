@@ -181,7 +181,7 @@ class convolution_node final : public op_node_of<3, 2> {
       convolution<Device>::backward_bias(sizes_, dy, static_cast<T*>(to.tensor->data), to.add, near);
     }
   }
-  void backward_recorded(const ref<tensor_state>& g, const ref<gradient_record>&) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& g, const ref<gradient_record>&) override {
     check_saved(*g->memory);
     recorder& r = the_recorder();
     if (wants(0))

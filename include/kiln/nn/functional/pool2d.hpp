@@ -126,7 +126,7 @@ class average_pool_node final : public op_node_of<1> {
     const gradient_target to = target(0, near);
     run(*gradient, *to.tensor, to.add, near);
   }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     const storage& near = *gradient->memory;
     const ref<tensor_state> out = device().new_tensor(gradient->type, input[0]->sizes, near);
     run(*gradient, *out, false, near);

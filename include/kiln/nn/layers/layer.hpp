@@ -63,7 +63,7 @@ std::string settings_text(const NamesAndValues&... each) {
 /// The layer as it is printed, Linear(in_features=784, out_features=256, bias=True); where its name is known, after
 /// that.
 template <class L>
-std::string printed_layer(const L& layer) {
+[[gnu::cold]] std::string printed_layer(const L& layer) {
   const std::string name = naming ? naming->name(&layer, short_name<L>()) : std::string();
   return (name.empty() ? "" : name + ": ") + std::string(short_name<L>()) + "(" + layer.settings() + ")";
 }
