@@ -257,8 +257,8 @@ KILN_INLINE tensor& tensor::assign_(const tensor& values) {
   const ref<tensor_state> made = all.state();
   tensor_state* operand = made.get();
   const detail::expression_facts facts{.leaves = 1};
-  const bool recorded = detail::check_in_place(facts, {.leaf = &operand}, made->sizes, *target);
-  detail::overwrite_with(graph::copying_kernel(type(), device()), made, *target, recorded);
+  const auto* const history = detail::check_in_place(facts, {.leaf = &operand}, made->sizes, *target);
+  detail::overwrite_with(graph::copying_kernel(type(), device()), made, *target, history);
   return *this;
 }
 KILN_INLINE tensor& tensor::fill_(double value) {

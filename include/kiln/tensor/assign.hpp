@@ -223,7 +223,7 @@ void assign_all(const std::tuple<Tensor<T, Device>&...>& to, std::index_sequence
     const no_grad quiet;
     const std::tuple<Tensor<T, Device>...> values{Tensor<T, Device>(compute<false>(e))...};
     (overwrite_with(runnable_of<value_program<Tensor<T, Device>>, Device>, std::get<I>(values).state(), *targets[I],
-                    false),
+                    nullptr),
      ...);
   }
 }

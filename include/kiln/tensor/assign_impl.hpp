@@ -109,7 +109,7 @@ KILN_INLINE void run_assignment_apart(const joint_assignment& a, const runnable*
         .program = &a.kernel->program(), .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
     if (count(domain) > 0) a.kernel->run(job, *to.memory);
   }
-  for (int r = 0; r < a.targets; ++r) overwrite_with(*copy[r], values[r], *a.target[r], false);
+  for (int r = 0; r < a.targets; ++r) overwrite_with(*copy[r], values[r], *a.target[r], nullptr);
 }
 
 }  // namespace kiln::detail

@@ -83,15 +83,15 @@ template <class E>
 void compute_in_place(const E& e, const ref<tensor_state>& target) {
   collected<E> c(e);
   const dims sizes = shape_of(e);
-  const bool recorded = check_in_place(facts_of<E>, c.view(), sizes, *target);
+  const history_functions* const history = check_in_place(facts_of<E>, c.view(), sizes, *target);
   if (!may_overwrite(facts_of<E>, c.view(), *target)) {
     using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
-    return overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, recorded);
+    return overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, history);
   }
   // No reductions, no products.
   if constexpr (census<E>::products == 0 && census<E>::rows == 0) {
     operand_workspace<E> in;
-    overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, recorded, in.data());
+    overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, history, in.data());
   }
 }
 

@@ -300,6 +300,7 @@ inline constexpr expression_facts facts_of{
     .type = dtype_of<typename E::value_type>,
     .is_product = is_product<E>,
     .fused_product = fused_product_of<E>(),
+    .run_with_products = census<E>::products > 0 ? &run_with_products : nullptr,
 };
 
 }  // namespace detail

@@ -27,6 +27,14 @@ struct operands {
   const multiplier* multiply = nullptr;
 };
 
+struct gradient_facts;
+
+/// What is to be remembered for backward passes: nothing where there are no facts, else by the functions of a history.
+struct recorded_gradients {
+  const gradient_facts* facts = nullptr;
+  const history_functions* history = nullptr;
+};
+
 /// What is known of an expression from its type.
 struct expression_facts {
   const runnable* values = nullptr;
@@ -36,6 +44,9 @@ struct expression_facts {
   /// Computes all of it as one product; null where its device does not. See product_epilogue.hpp.
   bool (*fused_product)(tensor_state* const* leaf, const tensor_state& a, const tensor_state& b,
                         tensor_state& out) = nullptr;
+  /// Null where there are no products, so that files without them hold nothing of it.
+  void (*run_with_products)(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
+                            const evaluation& how, const ref<tensor_state>& out, common::operand_view* in) = nullptr;
 };
 
 /// Adds to the gradients of a product's operands, where they are wanted, given the product's own. Beside that of the

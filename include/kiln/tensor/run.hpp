@@ -49,23 +49,25 @@ ref<tensor_state> compute_planned(const expression_facts& f, const gradient_fact
                                   const evaluation& how, const dims& sizes, ref<tensor_state> reuse,
                                   common::operand_view* in);
 
-/// Whether a backward pass is to know of overwriting `target` with values of these sizes. Throws as compute_in_place.
-bool check_in_place(const expression_facts& f, const operands& c, const dims& sizes, tensor_state& target);
+/// What tells backward passes of overwriting `target` with values of these sizes; null where they are not to know.
+/// Throws as compute_in_place.
+const history_functions* check_in_place(const expression_facts& f, const operands& c, const dims& sizes,
+                                        tensor_state& target);
 
 /// Whether a kernel may write `target` while it reads the leaves: they lie elsewhere, or exactly on it.
 bool may_overwrite(const expression_facts& f, const operands& c, const tensor_state& target);
 
 /// Overwrites `target` by one kernel that may read it.
 void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c, const dims& sizes,
-               const ref<tensor_state>& target, bool recorded, common::operand_view* in);
+               const ref<tensor_state>& target, const history_functions* history, common::operand_view* in);
 
 /// Overwrites `target` with `values`, of the same sizes and type, and their history.
-void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target, bool recorded);
+void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
+                    const history_functions* history);
 
-/// Defined by autograd: makes `out` remember how it was computed. `in_place`: it was a leaf too, so what backward
-/// passes expect to find in its memory is gone.
-void record(const expression_facts& f, const gradient_facts& gradients, const operands& c, const evaluation& how,
-            const ref<tensor_state>& out, bool in_place);
+/// Computes an expression with products into `out`, and records. Reached through its facts.
+void run_with_products(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
+                       const evaluation& how, const ref<tensor_state>& out, common::operand_view* in);
 
 }  // namespace kiln::detail
 

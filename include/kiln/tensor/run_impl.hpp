@@ -77,15 +77,18 @@ KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluat
   f.run(job, *out.memory);
 }
 
-// Whether a leaf or an operand of a product has something to do with gradients.
-KILN_INLINE bool any_metadata(const expression_facts& f, const operands& c) {
+// The functions of a history that a leaf or an operand of a product has; null if none has one.
+KILN_INLINE const history_functions* any_history(const expression_facts& f, const operands& c) {
+  const auto of = [](const tensor_state* t) {
+    return t && t->autograd_metadata ? t->autograd_metadata->functions : nullptr;
+  };
   for (int i = 0; i < f.leaves; ++i) {
-    if (c.leaf[i] && c.leaf[i]->autograd_metadata) return true;
-    if (f.products && c.product_left[i] &&
-        (c.product_left[i]->autograd_metadata || c.product_right[i]->autograd_metadata))
-      return true;
+    if (const auto* found = of(c.leaf[i])) return found;
+    if (!f.products) continue;
+    if (const auto* found = of(c.product_left[i].get())) return found;
+    if (const auto* found = of(c.product_right[i].get())) return found;
   }
-  return false;
+  return nullptr;
 }
 
 // A result that fits the first-level cache needs no blocks: the kernel runs over all of it afterwards.
@@ -139,23 +142,21 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
   return false;
 }
 
-// Computes into `out`; with `gradients`, records. What an expression with products holds until it is recorded stands in
-// a function of its own, to keep it off the way of the others.
-[[gnu::noinline]] KILN_INLINE void run_with_products(const expression_facts& f, const gradient_facts* gradients,
-                                                     const operands& c, const evaluation& how,
-                                                     const ref<tensor_state>& out, common::operand_view* in) {
+KILN_INLINE void run_with_products(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
+                                   const evaluation& how, const ref<tensor_state>& out, common::operand_view* in) {
   few<ref<tensor_state>, common::max_slots> held(f.products);
-  if (!compute_products(f, gradients, c, held.data(), how, out) &&
+  if (!compute_products(f, gradients.facts, c, held.data(), how, out) &&
       !run_at_once(*f.values, f.leaves, c, *out, count(how.domain), false))
     run_program(*f.values, c, how, *out, in);
-  if (gradients) record(f, *gradients, c, how, out, false);
+  if (gradients.facts) gradients.history->record(f, *gradients.facts, c, how, out, false);
 }
-KILN_INLINE void run_into(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+// Computes into `out`, and records.
+KILN_INLINE void run_into(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
                           const evaluation& how, const ref<tensor_state>& out, bool in_place,
                           common::operand_view* in) {
-  if (f.products) return run_with_products(f, gradients, c, how, out, in);
+  if (f.run_with_products) return f.run_with_products(f, gradients, c, how, out, in);
   if (!run_at_once(*f.values, f.leaves, c, *out, count(how.domain), false)) run_program(*f.values, c, how, *out, in);
-  if (gradients) record(f, *gradients, c, how, out, in_place);
+  if (gradients.facts) gradients.history->record(f, *gradients.facts, c, how, out, in_place);
 }
 
 KILN_INLINE reached_bytes::reached_bytes(const tensor_state& t)
@@ -196,12 +197,13 @@ KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const g
           : device.new_tensor(f.type, sizes, near);
   out->autograd_metadata = nullptr;
   out->made_without_grad = false;
-  const bool recorded = gradients && grad_enabled() && any_metadata(f, c);
-  run_into(f, recorded ? gradients : nullptr, c, how, out, false, in);
+  const history_functions* const history = gradients && grad_enabled() ? any_history(f, c) : nullptr;
+  run_into(f, {history ? gradients : nullptr, history}, c, how, out, false, in);
   return out;
 }
 
-KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, const dims& sizes, tensor_state& target) {
+KILN_INLINE const history_functions* check_in_place(const expression_facts& f, const operands& c, const dims& sizes,
+                                                    tensor_state& target) {
   if (sizes != target.sizes)
     throw shape_error(message("in place: the result has shape ", sizes, " but the tensor has ", target.sizes,
                               ": an in-place operation cannot change the shape (write a = a + b instead)"));
@@ -210,7 +212,8 @@ KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, co
       throw shape_error(message("in place: along axis ", i, " of shape ", sizes,
                                 " all elements are one and the same, as expand() makes them: "
                                 "clone() the tensor first"));
-  bool recorded = grad_enabled() && any_metadata(f, c);
+  const auto recorded = [&] { return grad_enabled() ? any_history(f, c) : nullptr; };
+  const history_functions* history = recorded();
   if (grad_enabled() && shows_leaf(target))
     throw graph_error(message("in place: the tensor of shape ", target.sizes,
                               " is a view of a leaf that requires grad, which stays what it is while a graph is "
@@ -218,18 +221,18 @@ KILN_INLINE bool check_in_place(const expression_facts& f, const operands& c, co
   if (target.autograd_metadata && target.autograd_metadata->leaf) {
     // Updating a parameter is the end of its old value, not a step of a computation.
     const ref<gradient_record> own = std::exchange(target.autograd_metadata, nullptr);
-    recorded = grad_enabled() && any_metadata(f, c);
+    history = recorded();
     target.autograd_metadata = own;
-    if (recorded)
+    if (history)
       throw graph_error(
           "in place: the tensor is a leaf that requires grad and the new value depends on others that do: "
           "use no_grad, or detach() the operands");
   }
-  if (recorded && target.made_without_grad)
+  if (history && target.made_without_grad)
     throw graph_error(message("in place: the tensor of shape ", target.sizes,
                               " is a view that was made while no_grad was on, so what it is a view of would not know "
                               "that its elements have gradients now: take the view again, or use cat or stack"));
-  return recorded;
+  return history;
 }
 
 KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, const tensor_state& target) {
@@ -242,23 +245,23 @@ KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, con
 }
 
 KILN_INLINE void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c,
-                           const dims& sizes, const ref<tensor_state>& target, bool recorded,
+                           const dims& sizes, const ref<tensor_state>& target, const history_functions* history,
                            common::operand_view* in) {
   // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
-  if (!recorded) ++target->memory->version;
-  run_into(f, recorded ? gradients : nullptr, c, {.domain = sizes}, target, true, in);
-  if (recorded) metadata_changed(*target);
+  if (!history) ++target->memory->version;
+  run_into(f, {history ? gradients : nullptr, history}, c, {.domain = sizes}, target, true, in);
+  if (history) history->changed(*target);
 }
 
 KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
-                                bool recorded) {
+                                const history_functions* history) {
   ++target.memory->version;
   tensor_state* leaf = values.get();
   common::operand_view in;
   run_program(copy, {.leaf = &leaf}, {.domain = target.sizes}, target, &in);
-  if (!recorded) return;
+  if (!history) return;
   target.autograd_metadata = values->autograd_metadata;
-  metadata_changed(target);
+  history->changed(target);
 }
 
 }  // namespace kiln::detail

@@ -46,6 +46,7 @@ struct view_state final : tensor_state {
   detail::layout where;                      ///< of this in a contiguous tensor of the base's sizes
   const detail::runnable* add = nullptr;     ///< copies or adds gradients
   std::atomic<std::uint32_t> made_after{0};  ///< the base's `histories` when the history here was made
+  void (*follow)(view_state&) = nullptr;     ///< what follow_base does: held by files that make views
 };
 
 inline void destroy(tensor_state* state) noexcept;
@@ -112,6 +113,30 @@ inline void destroy(graph_node* node) noexcept {
 }
 
 namespace detail {
+struct expression_facts;
+struct gradient_facts;
+struct operands;
+struct evaluation;
+class layout_change;
+
+/// What is done for tensors with a history. It is reached through their records, so it is compiled where records are
+/// made: a file that asks for no gradient holds none of it.
+struct history_functions {
+  /// Makes `out` remember how it was computed. `in_place`: it was a leaf too, so what backward passes expect to find in
+  /// its memory is gone.
+  void (*record)(const expression_facts& f, const gradient_facts& gradients, const operands& c, const evaluation& how,
+                 const ref<tensor_state>& out, bool in_place);
+  /// The tensor has another history since an in-place write: its views will follow, and what it is a view of is told.
+  void (*changed)(tensor_state& target);
+  /// The history of a view whose base has one.
+  ref<gradient_record> (*of_view)(const view_state& v);
+  /// A view of a view also knows the way through that one.
+  void (*lead_through)(const view_state& v, const tensor_state& of, const layout_change& change);
+  /// The leaf is gone that the record is of.
+  void (*leaf_gone)(gradient_record& record) noexcept;
+  void (*destroy)(gradient_record* record) noexcept;
+};
+
 class gradient_pass;
 /// What a backward pass collects for one record.
 struct pass_slot {
@@ -125,6 +150,7 @@ struct pass_slot {
 struct gradient_record {
   std::atomic<std::uint32_t> references{1};
   bool leaf = false;  ///< the user asked for it; kept in `gradient` after a backward pass
+  const detail::history_functions* functions = nullptr;
   dtype type = dtype::float32;
   bool turned = false;  ///< of a matrix transposed for one product, which nobody else sees: see turned.hpp
   dims sizes;
@@ -153,6 +179,11 @@ struct ended_record {
 static_assert(sizeof(ended_record) <= sizeof(gradient_record));
 
 inline void destroy(gradient_record* record) noexcept {
+  record->functions->destroy(record);
+}
+
+namespace detail {
+inline void destroy_record(gradient_record* record) noexcept {
   // A long chain of nodes is taken apart in a loop: one call inside the other would use up the stack. The list of what
   // is still to end takes no memory but theirs, since there may be none.
   static constinit thread_local ended_record* first = nullptr;
@@ -176,17 +207,26 @@ inline void destroy(gradient_record* record) noexcept {
   }
   running = false;
 }
+// A gradient with a history holds nodes, and these the record: the tensor's end is the end of both. A pass of another
+// thread may just be adding to it.
+inline void leaf_gone(gradient_record& record) noexcept {
+  ref<tensor_state> gradient, home;  // end when the lock is free again
+  const locked alone(record.adding);
+  record.unwanted.store(true, std::memory_order_relaxed);
+  gradient = std::move(record.gradient);
+  home = std::move(record.home);
+}
+// The others: run.hpp and view_metadata.hpp.
+void record(const expression_facts& f, const gradient_facts& gradients, const operands& c, const evaluation& how,
+            const ref<tensor_state>& out, bool in_place);
+void history_changed(tensor_state& target);
+ref<gradient_record> view_record(const view_state& v);
+void lead_through(const view_state& v, const tensor_state& of, const layout_change& change);
+}  // namespace detail
 
 inline void destroy(tensor_state* state) noexcept {
-  // A gradient with a history holds nodes, and these the record: the tensor's end is the end of both. A pass of another
-  // thread may just be adding to it.
-  if (state->autograd_metadata && state->autograd_metadata->owner == state) {
-    ref<tensor_state> gradient, home;  // end when the lock is free again
-    const detail::locked alone(state->autograd_metadata->adding);
-    state->autograd_metadata->unwanted.store(true, std::memory_order_relaxed);
-    gradient = std::move(state->autograd_metadata->gradient);
-    home = std::move(state->autograd_metadata->home);
-  }
+  if (gradient_record* const record = state->autograd_metadata.get(); record && record->owner == state)
+    record->functions->leaf_gone(*record);
   if (state->is_view) {
     auto* const view = static_cast<view_state*>(state);
     ref<tensor_state> base = std::move(view->base);
@@ -203,7 +243,11 @@ inline void destroy(tensor_state* state) noexcept {
 }
 
 inline ref<gradient_record> new_record(dtype type, const dims& sizes) {
+  static constexpr detail::history_functions functions{&detail::record,      &detail::history_changed,
+                                                       &detail::view_record, &detail::lead_through,
+                                                       &detail::leaf_gone,   &detail::destroy_record};
   auto* record = new (cpu::allocate(sizeof(gradient_record))) gradient_record;
+  record->functions = &functions;
   record->type = type;
   record->sizes = sizes;
   return ref<gradient_record>::adopt(record);

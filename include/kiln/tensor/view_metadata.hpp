@@ -11,10 +11,10 @@
 namespace kiln::detail {
 
 /// Renews the history of a view whose base got another.
-void follow_base(tensor_state& view);
-
-/// The tensor has another history since an in-place write: its views will follow, and what it is a view of is told.
-void metadata_changed(tensor_state& target);
+inline void follow_base(tensor_state& view) {
+  auto& v = static_cast<view_state&>(view);
+  v.follow(v);
+}
 
 /// Whether the tensor is a view, of a view ..., of a leaf, and none itself.
 bool shows_leaf(const tensor_state& t);

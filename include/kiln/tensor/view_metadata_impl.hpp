@@ -80,7 +80,7 @@ class view_node final : public op_node_of<1> {
     const bool through = running_pass && running_pass->goes_through(*this);
     add_to(through ? between_->record : input[0], through ? between_->part : part_, gradient);
   }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     const bool through = running_pass && running_pass->goes_through(*this);
     const ref<gradient_record>& to = through ? between_->record : input[0];
     if (!wants_gradient(to)) return;
@@ -152,7 +152,7 @@ class overwritten_part_node final : public op_node_of<2> {
       all_of(*gradient).get(*rest, *into.tensor, true);
     }
   }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     recorder& r = the_recorder();
     if (wants(1)) r.add(*input[1], r.copy(r.view(gradient, part_.where(), device()), device()), device());
     if (!wants(0)) return;
@@ -183,10 +183,15 @@ KILN_INLINE short_lock& metadata_lock() {
 }
 
 KILN_INLINE ref<gradient_record> view_record(const view_state& v) {
-  if (!v.base->autograd_metadata) return nullptr;
   ref<gradient_record> made = new_record(v.type, v.sizes);
   made->producer = ref<graph_node>::adopt(new view_node(v.base->autograd_metadata, v.where, v.add));
   return made;
+}
+
+// The history of a view, which is none if its base has none.
+KILN_INLINE ref<gradient_record> history_of(const view_state& v) {
+  const gradient_record* const base = v.base->autograd_metadata.get();
+  return base ? base->functions->of_view(v) : nullptr;
 }
 
 // Sets what a view looks at, and where it lies there. A view of a view looks at the same base, except that
@@ -222,16 +227,41 @@ KILN_INLINE void look_at_base(view_state& v, const ref<tensor_state>& of, const 
   v.where = change({of->sizes, contiguous_strides(of->sizes), 0});
 }
 
-// A view of a view also knows the way through that one.
 KILN_INLINE void lead_through(const view_state& v, const tensor_state& of, const layout_change& change) {
-  if (!v.autograd_metadata || v.autograd_metadata->leaf || !of.is_view || v.base.get() == &of ||
-      !of.autograd_metadata || of.autograd_metadata->leaf)
-    return;
   try {
     static_cast<view_node&>(*v.autograd_metadata->producer)
         .lead_through(of.autograd_metadata, change({of.sizes, contiguous_strides(of.sizes), 0}));
   } catch (const shape_error&) {  // strides allowed the change that a contiguous tensor does not
   }
+}
+
+// The base's elements lie elsewhere than when the view was made: an optimizer has moved them.
+[[gnu::cold]] KILN_INLINE void show_moved_base(view_state& v) {
+  if (!v.base->contiguous)
+    throw graph_error(message("a view of shape ", v.sizes,
+                              " repeats elements of a tensor that has since been moved into the flat buffer of an "
+                              "optimizer: make the view again"));
+  const locked own(metadata_lock());
+  if (v.memory == v.base->memory) return;
+  v.data = static_cast<char*>(v.base->data) + v.where.offset * static_cast<std::int64_t>(size_of(v.type));
+  v.strides = v.where.strides;
+  v.contiguous = is_contiguous(v.sizes, v.strides);
+  v.memory = v.base->memory;
+}
+
+KILN_INLINE void renew_history(view_state& v) {
+  if (v.base->is_view) follow_base(*v.base);
+  if (!(v.memory == v.base->memory)) show_moved_base(v);
+  if (v.made_after.load(std::memory_order_acquire) == v.base->histories.load(std::memory_order_acquire)) return;
+  ref<gradient_record> before;  // ends when the lock is free again
+  const locked own(metadata_lock());
+  const std::uint32_t now = v.base->histories.load(std::memory_order_relaxed);
+  if (v.made_after.load(std::memory_order_relaxed) == now) return;
+  if (!(v.autograd_metadata && v.autograd_metadata->leaf)) {
+    before = std::exchange(v.autograd_metadata, history_of(v));
+    v.histories.store(v.histories.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  v.made_after.store(now, std::memory_order_release);
 }
 
 KILN_INLINE ref<tensor_state> new_view(const ref<tensor_state>& of, const runnable* add, const layout_change& change) {
@@ -257,43 +287,16 @@ KILN_INLINE ref<tensor_state> new_view(const ref<tensor_state>& of, const runnab
   v->add = add;
   const locked own(metadata_lock());
   look_at_base(*v, of, change);
-  v->autograd_metadata = view_record(*v);
-  lead_through(*v, *of, change);
+  v->follow = &renew_history;
+  v->autograd_metadata = history_of(*v);
+  if (v->autograd_metadata && !v->autograd_metadata->leaf && of->is_view && v->base.get() != of.get() &&
+      of->autograd_metadata && !of->autograd_metadata->leaf)
+    of->autograd_metadata->functions->lead_through(*v, *of, change);
   v->made_after.store(v->base->histories.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return made;
 }
 
-// The base's elements lie elsewhere than when the view was made: an optimizer has moved them.
-[[gnu::cold]] KILN_INLINE void show_moved_base(view_state& v) {
-  if (!v.base->contiguous)
-    throw graph_error(message("a view of shape ", v.sizes,
-                              " repeats elements of a tensor that has since been moved into the flat buffer of an "
-                              "optimizer: make the view again"));
-  const locked own(metadata_lock());
-  if (v.memory == v.base->memory) return;
-  v.data = static_cast<char*>(v.base->data) + v.where.offset * static_cast<std::int64_t>(size_of(v.type));
-  v.strides = v.where.strides;
-  v.contiguous = is_contiguous(v.sizes, v.strides);
-  v.memory = v.base->memory;
-}
-
-KILN_INLINE void follow_base(tensor_state& view) {
-  auto& v = static_cast<view_state&>(view);
-  if (v.base->is_view) follow_base(*v.base);
-  if (!(v.memory == v.base->memory)) show_moved_base(v);
-  if (v.made_after.load(std::memory_order_acquire) == v.base->histories.load(std::memory_order_acquire)) return;
-  ref<gradient_record> before;  // ends when the lock is free again
-  const locked own(metadata_lock());
-  const std::uint32_t now = v.base->histories.load(std::memory_order_relaxed);
-  if (v.made_after.load(std::memory_order_relaxed) == now) return;
-  if (!(v.autograd_metadata && v.autograd_metadata->leaf)) {
-    before = std::exchange(v.autograd_metadata, view_record(v));
-    v.histories.store(v.histories.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
-  v.made_after.store(now, std::memory_order_release);
-}
-
-KILN_INLINE void metadata_changed(tensor_state& target) {
+KILN_INLINE void history_changed(tensor_state& target) {
   const locked own(metadata_lock());
   for (tensor_state* t = &target;;) {
     const auto now = [](tensor_state& of) { return of.histories.load(std::memory_order_relaxed) + 1; };
