@@ -17,6 +17,7 @@ template <class E>
 struct gradient_program {
   static constexpr const auto& tape = gradient_tape<E>;
   static constexpr bool reduction_rooted = false;
+  static constexpr bool is_gradient = true;  ///< run by the node alone
   static constexpr auto stores = [] {
     std::array<dtype, static_cast<std::size_t>(tape.result_count())> types{};
     for (int r = 0; r < tape.result_count(); ++r)

@@ -136,7 +136,8 @@ class expression_node final : public op_node {
       std::swap(sums, out[bias.leaf]);
       any = std::any_of(out.data(), out.data() + slots_, [](const common::result_view& y) { return y.data; });
     }
-    if (any) gradients_.program->run(job, near);
+    const auto run = gradients_.program->run ? gradients_.program->run : &executor<Cpu>::run_any;
+    if (any) run(job, near);
     gradient = nullptr;  // products read theirs: what arrived need not be there beside them and what they copy
     for (int p = 0; p < product_count_; ++p) {
       const saved_product& product = products_[p];
@@ -150,13 +151,13 @@ class expression_node final : public op_node {
       if (p != bias.product || summed) continue;
       for (int r = 0; r < slots_; ++r) out[r].data = nullptr;
       out[bias.leaf] = sums;
-      gradients_.program->run(job, *g->memory);
+      run(job, *g->memory);
     }
   }
 
  public:
   tape_view value_tape() const override { return values_of_->program().tape; }
-  void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output) override {
+  [[gnu::cold]] void backward_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output) override {
     check_saved(*gradient->memory);
     the_recorder().expression({.device = &device(),
                                .gradient = gradients_.program->program().tape,

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include <kiln/core/growing_list.hpp>
 #include <kiln/device/cpu/drivers.hpp>
@@ -120,10 +121,11 @@ struct executor<Cpu> : host_executor<Cpu> {
     return *kept.value.add(
         cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::reduction_rooted));
   }
+#endif
+  /// Runs a job of any program.
   static void run_any(common::task& job, const storage&) {
     job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
   }
-#endif
   /// The kernels of a Program, and what runs them over a job.
 #ifdef KILN_COMPILED
   template <class Program>
@@ -159,10 +161,11 @@ struct executor<Cpu> : host_executor<Cpu> {
   }
   template <class Program>
   static void run(common::task& job, const storage&) {
-    if constexpr (cpu::compiler<Program>::program.reductions == 0)
-      cpu::drivers::run_map(job);
+    constexpr bool rows = cpu::compiler<Program>::program.reductions > 0;
+    if constexpr (requires { requires Program::never_sums; })
+      rows ? cpu::drivers::run_plain_rows(job) : cpu::drivers::run_plain_map(job);
     else
-      cpu::drivers::run_rows(job);
+      rows ? cpu::drivers::run_rows(job) : cpu::drivers::run_map(job);
   }
 #endif
 };
@@ -216,9 +219,18 @@ inline constexpr device_functions functions_of{executor<Device>::on_host,      &
 /// A Program on a device as plain data.
 struct runnable {
   const common::program_view& (*program)();
-  void (*run)(common::task& job, const storage& near);
+  void (*run)(common::task& job, const storage& near);  ///< null: executor<Cpu>::run_any, which who runs it holds
   const device_functions* device;
 };
+/// What runs a Program. A gradient program of the processor leaves that to the backward pass that runs it, so that
+/// files without one hold no sums of gradients.
+template <class Program, class Device>
+constexpr auto run_of() -> void (*)(common::task&, const storage&) {
+  if constexpr (std::is_same_v<Device, Cpu> && requires { requires Program::is_gradient; })
+    return nullptr;
+  else
+    return &executor<Device>::template run<Program>;
+}
 /// Of a `Rare` one, which may never run: interpreted where there is an interpreter and no kernel made before, so that
 /// it costs nothing to compile.
 template <class Program, class Device, bool Rare = false>
@@ -229,8 +241,7 @@ inline constexpr runnable runnable_of = [] {
     return runnable{&executor<Device>::template interpreted<Program>, &executor<Device>::run_any,
                     &functions_of<Device>};
   else
-    return runnable{&executor<Device>::template program<Program>, &executor<Device>::template run<Program>,
-                    &functions_of<Device>};
+    return runnable{&executor<Device>::template program<Program>, run_of<Program, Device>(), &functions_of<Device>};
 }();
 
 /// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.

@@ -91,6 +91,8 @@ using cpu::max_pool_backward;
 using cpu::multiply;
 using cpu::run_index;
 using cpu::run_map;
+using cpu::run_plain_map;
+using cpu::run_plain_rows;
 using cpu::run_rows;
 #ifdef KILN_INTERPRET
 using cpu::interpret;

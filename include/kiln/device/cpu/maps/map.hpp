@@ -70,45 +70,64 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
 
 }  // namespace detail
 
-/// Runs a map program. Results broadcast over an axis of the domain (stride 0 there) receive the sum along it; they
-/// must be of a floating type.
-inline void run_map(task& job) {
+namespace detail {
+
+/// Brings the axes of a map into the order in which they are walked.
+inline void order_axes(task& job) {
+  if (flatten(job)) return;
+  if (job.domain.rank() > 1) order_by_result(job);
+  collapse(job);
+  if (job.domain.rank() == 0) insert_axis(job);
+}
+
+/// Runs a map program of which no result is a sum.
+inline void run_map_by(task& job, strip_writer writer) {
   const compiled& program = program_of(job);
   const std::int64_t total = count(job.domain);
-  result_sums sums(job);
-  if (total == 0) return sums.deliver();
-  if (!detail::flatten(job)) {
-    if (job.domain.rank() > 1) order_by_result(job);
-    collapse(job);
-    if (job.domain.rank() == 0) detail::insert_axis(job);
-  }
+  if (total == 0) return;
+  order_axes(job);
   // Threads' shares begin at whole registers and lines: an element has the same neighbours for any number of threads.
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / program.cost / 64 * 64, 64);
-  if (!sums.any() && detail::is_flat(job)) {
-    if (total <= grain) return detail::run_flat(job, 0, total, false);
-    const bool non_temporal = program.results == 1 && detail::exceeds_cache(job, 0);
-    const std::int64_t head =
-        non_temporal ? std::min(detail::elements_to_line(job.out[0].data, job.out[0].size()), total) : 0;
-    if (head > 0) detail::run_flat(job, 0, head, false);
+  if (is_flat(job)) {
+    if (total <= grain) return run_flat(job, 0, total, false);
+    const bool non_temporal = program.results == 1 && exceeds_cache(job, 0);
+    const std::int64_t head = non_temporal ? std::min(elements_to_line(job.out[0].data, job.out[0].size()), total) : 0;
+    if (head > 0) run_flat(job, 0, head, false);
     return parallel_for(total - head, grain, [&](std::int64_t begin, std::int64_t end) {
-      detail::run_flat(job, head + begin, head + end, non_temporal);
+      run_flat(job, head + begin, head + end, non_temporal);
     });
   }
-  const detail::strip_plan plan = detail::plan_strips(job, sums.any());
-  if (sums.any())
-    return sum_parts(sums, plan.grid(job.domain), [&](part_sums& part) {
-      if (plan.tile_axis >= 0)
-        detail::tile_runner(job, plan, &part).part(part.where());
-      else
-        detail::strip_runner(job, plan, &part).part(part.where());
-    });
-  const std::int64_t units = plan.pieces() * (plan.tile_axis >= 0 ? detail::tile_count(job, plan) : plan.outer);
+  const strip_plan plan = plan_strips(job, false);
+  const std::int64_t units = plan.pieces() * (plan.tile_axis >= 0 ? tile_count(job, plan) : plan.outer);
   const std::int64_t per_unit = std::max<std::int64_t>(total / units, 1);
   parallel_for(units, std::max<std::int64_t>(grain / per_unit, 1), [&](std::int64_t begin, std::int64_t end) {
     if (plan.tile_axis >= 0)
-      detail::tile_runner(job, plan, nullptr).tiles(begin, end);
+      tile_runner(job, plan, writer, nullptr).tiles(begin, end);
     else
-      detail::strip_runner(job, plan, nullptr).rows(begin, end);
+      strip_runner(job, plan, writer, nullptr).rows(begin, end);
+  });
+}
+
+}  // namespace detail
+
+/// Runs a map program of values: results of the type that it stores, of which none is a sum or is added.
+inline void run_plain_map(task& job) {
+  detail::run_map_by(job, &detail::put_values);
+}
+
+/// Runs a map program. Results broadcast over an axis of the domain (stride 0 there) receive the sum along it; they
+/// must be of a floating type.
+inline void run_map(task& job) {
+  result_sums sums(job);
+  if (!sums.any()) return detail::run_map_by(job, &put_strip);
+  if (count(job.domain) == 0) return sums.deliver();
+  detail::order_axes(job);
+  const detail::strip_plan plan = detail::plan_strips(job, true);
+  sum_parts(sums, plan.grid(job.domain), [&](part_sums& part) {
+    if (plan.tile_axis >= 0)
+      detail::tile_runner(job, plan, &put_strip, &part).part(part.where());
+    else
+      detail::strip_runner(job, plan, &put_strip, &part).part(part.where());
   });
 }
 

@@ -66,6 +66,14 @@ inline strip_plan plan_strips(const task& job, bool sums) {
   return plan;
 }
 
+/// Puts a strip in its place: put_strip, or, for values alone, which are of the result's type and not added,
+/// put_values.
+using strip_writer = void (*)(void* to, dtype to_type, std::int64_t stride, const void* from, dtype from_type,
+                              std::int64_t n, bool add);
+inline void put_values(void* to, dtype to_type, std::int64_t stride, const void* from, dtype, std::int64_t n, bool) {
+  scatter(to, stride, from, n, size_of(to_type));
+}
+
 /// A pass over a row that is cut into strips, in place of a map.
 struct row_pass {
   int number;
@@ -77,9 +85,10 @@ struct row_pass {
 /// Stages one strip's operands and runs the kernel on it; keeps the buffers.
 class strip_runner {
  public:
-  strip_runner(task& job, const strip_plan& plan, part_sums* sums, const row_pass* pass = nullptr)
+  strip_runner(task& job, const strip_plan& plan, strip_writer writer, part_sums* sums, const row_pass* pass = nullptr)
       : job_(job),
         plan_(plan),
+        writer_(writer),
         sums_(sums),
         pass_(pass),
         slots_(job.program->slots),
@@ -230,7 +239,7 @@ class strip_runner {
 
   void put(int r, std::int64_t offset, std::int64_t stride, const char* values, std::int64_t n) {
     const result_view& y = job_.out[r];
-    put_strip(at(y.data, offset, y.size()), y.type, stride, values, job_.program->stores[r], n, y.add);
+    writer_(at(y.data, offset, y.size()), y.type, stride, values, job_.program->stores[r], n, y.add);
   }
 
   // A strip of the flat index: several short rows, the first and last perhaps in part.
@@ -285,6 +294,7 @@ class strip_runner {
 
   task& job_;
   const strip_plan& plan_;
+  strip_writer writer_;
   part_sums* sums_;
   const row_pass* pass_;
   int slots_, results_;

@@ -212,7 +212,13 @@ class result_sums {
 class part_sums {
  public:
   part_sums(result_sums& all, std::int64_t part)
-      : all_(all), part_(part), where_(all.cut_.part(all.grid_, part)), own_(own_workspace(all)) {
+      : all_(all),
+        add_([](part_sums& self, int r, const void* values, std::int64_t offset, std::int64_t stride, std::int64_t n) {
+          self.add_strip(r, values, offset, stride, n);
+        }),
+        part_(part),
+        where_(all.cut_.part(all.grid_, part)),
+        own_(own_workspace(all)) {
     double* own = reinterpret_cast<double*>(own_.get());
     for (int i = 0; i < all.count_; ++i) {
       const auto& w = all.wide(i);
@@ -226,8 +232,25 @@ class part_sums {
   const sum_part& where() const { return where_; }
   bool wanted(int r) const { return all_.wanted(r); }
 
-  /// Adds a strip of result r whose elements belong `stride` apart from `offset` on.
+  /// Adds a strip of result r whose elements belong `stride` apart from `offset` on. By a pointer, so that who never
+  /// makes such sums holds nothing of them.
   void add(int r, const void* values, std::int64_t offset, std::int64_t stride, std::int64_t n) {
+    add_(*this, r, values, offset, stride, n);
+  }
+
+  /// Writes the sums that no other part has a share in.
+  void finish() {
+    for (int i = 0; i < all_.count_; ++i) {
+      const auto& w = all_.wide(i);
+      if (w.shared) continue;
+      const offset_range here = all_.reach(all_.cut_, part_, w);
+      detail::put_totals(all_.job_.out[w.result], here.first, workspace_[static_cast<std::size_t>(i)] + here.first,
+                         here.size);
+    }
+  }
+
+ private:
+  void add_strip(int r, const void* values, std::int64_t offset, std::int64_t stride, std::int64_t n) {
     double* total = workspace_[static_cast<std::size_t>(all_.find(r))] + offset;
     auto add_values = [&](const auto* v) {
       if (stride == 0)
@@ -243,19 +266,6 @@ class part_sums {
     else
       add_values(static_cast<const float*>(values));
   }
-
-  /// Writes the sums that no other part has a share in.
-  void finish() {
-    for (int i = 0; i < all_.count_; ++i) {
-      const auto& w = all_.wide(i);
-      if (w.shared) continue;
-      const offset_range here = all_.reach(all_.cut_, part_, w);
-      detail::put_totals(all_.job_.out[w.result], here.first, workspace_[static_cast<std::size_t>(i)] + here.first,
-                         here.size);
-    }
-  }
-
- private:
   static std::size_t own_workspace(result_sums& all) {
     std::int64_t n = 0;
     for (int i = 0; i < all.count_; ++i) n += all.wide(i).shared ? 0 : all.wide(i).longest;
@@ -263,6 +273,7 @@ class part_sums {
   }
 
   result_sums& all_;
+  void (*add_)(part_sums&, int, const void*, std::int64_t, std::int64_t, std::int64_t);
   std::int64_t part_;
   sum_part where_;
   detail::scratch own_;

@@ -53,41 +53,56 @@ inline bool in_strips(const task& job, std::int64_t length) {
 
 }  // namespace detail
 
-/// Runs a row program. Throws value_error if a reduction without an identity (max, min) has nothing to reduce.
-inline void run_rows(task& job) {
-  const compiled& program = program_of(job);
-  const std::int64_t total = count(job.domain);
-  result_sums sums(job);
-  if (total == 0) {
-    if (program.reduction_rooted) {  // a value per row: so many of them there can be
-      dims kept;
-      for (int i = 0; i < job.domain.rank(); ++i)
-        if (!(job.reduced_axes >> i & 1)) kept.push_back(job.domain[i]);
-      if (const std::int64_t rows = count(kept); rows > 0) detail::reduce_nothing(job, rows);
-    }
-    return sums.deliver();
-  }
-  detail::rows_last(job);
+namespace detail {
+
+/// Brings the axes of a row program into the order in which they are walked; how long a row is.
+inline std::int64_t order_row_axes(task& job) {
+  rows_last(job);
   drop_single_axes(job);
   order_by_largest(job);
   collapse(job);
-  if (detail::row_axes(job) == 0) {
-    detail::insert_axis(job);
+  if (row_axes(job) == 0) {
+    insert_axis(job);
     job.reduced_axes |= 1u << (job.domain.rank() - 1);
   }
-  if (detail::vertical_runner::suits(job)) return detail::run_vertical(job);
-  const int outer = job.domain.rank() - detail::row_axes(job);
   std::int64_t length = 1;
-  for (int i = outer; i < job.domain.rank(); ++i) length *= job.domain[i];
-  const std::int64_t rows = total / length;
-  if (sums.any())
-    return sum_parts(sums, {.domain = job.domain, .split = outer, .step = length}, [&](part_sums& part) {
-      detail::row_runner(job, &part, length).rows(part.where().outer, part.where().outer_end);
-    });
+  for (int i = job.domain.rank() - row_axes(job); i < job.domain.rank(); ++i) length *= job.domain[i];
+  return length;
+}
+
+}  // namespace detail
+
+/// Runs a row program of which no result is a sum over rows: what all programs of values are. Throws value_error if a
+/// reduction without an identity (max, min) has nothing to reduce.
+inline void run_plain_rows(task& job) {
+  const compiled& program = program_of(job);
+  const std::int64_t total = count(job.domain);
+  if (total == 0) {
+    if (!program.reduction_rooted) return;
+    dims kept;  // a value per row: so many of them there can be
+    for (int i = 0; i < job.domain.rank(); ++i)
+      if (!(job.reduced_axes >> i & 1)) kept.push_back(job.domain[i]);
+    if (const std::int64_t rows = count(kept); rows > 0) detail::reduce_nothing(job, rows);
+    return;
+  }
+  const std::int64_t length = detail::order_row_axes(job), rows = total / length;
+  if (detail::vertical_runner::suits(job)) return detail::run_vertical(job);
   if (detail::in_strips(job, length)) return detail::run_row_strips(job, rows);
   parallel_for(
       rows, std::max<std::int64_t>(work_per_thread / (length * program.cost), 1),
       [&](std::int64_t begin, std::int64_t end) { detail::row_runner(job, nullptr, length).rows(begin, end); });
+}
+
+/// Runs any row program.
+inline void run_rows(task& job) {
+  result_sums sums(job);
+  if (!sums.any()) return run_plain_rows(job);
+  if (count(job.domain) == 0) return sums.deliver();
+  const std::int64_t length = detail::order_row_axes(job);
+  sum_parts(sums, {.domain = job.domain, .split = job.domain.rank() - detail::row_axes(job), .step = length},
+            [&](part_sums& part) {
+              detail::row_runner(job, &part, length).rows(part.where().outer, part.where().outer_end);
+            });
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

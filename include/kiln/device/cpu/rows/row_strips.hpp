@@ -92,9 +92,9 @@ class row_strips {
     const row_pass now{pass, done, mine, kept_rows_.data()};
     const std::int64_t begin = i * share_, end = std::min(units_, begin + share_);
     if (plan_.tile_axis >= 0)
-      tile_runner(row_, plan_, nullptr, &now).tiles(begin, end);
+      tile_runner(row_, plan_, &put_strip, nullptr, &now).tiles(begin, end);
     else
-      strip_runner(row_, plan_, nullptr, &now).rows(begin, end);
+      strip_runner(row_, plan_, &put_strip, nullptr, &now).rows(begin, end);
   }
   void finish(std::int64_t row, const std::array<std::uint64_t, max_slots>& done) {
     std::array<std::uint64_t, max_slots> values;
