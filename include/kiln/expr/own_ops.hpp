@@ -90,10 +90,6 @@ template <class... Ops, class... Own>
 struct rules_with<op_list<Ops...>, op_list<Own...>> {
   static constexpr const rule_table& table = op_table<op_list<Ops..., Own...>>::table;
 };
-template <class... Ops>
-struct rules_with<op_list<Ops...>, op_list<>> {
-  static constexpr const rule_table& table = op_rules_table;
-};
 
 }  // namespace detail
 
@@ -104,21 +100,21 @@ inline constexpr opcode code_of<detail::taken_for_composite<Op>> = code_of<Op>;
 template <class X>
 inline constexpr const rule_table& rules_for = detail::rules_with<all_ops, typename detail::own_ops<X>::type>::table;
 
+#ifdef KILN_COMPILED
 namespace detail {
-const rule_table& listed_rules();
+const rule_table& compiled_rules();
 }
-/// The same for what reads them at run time: those of the library's list stand once in a program, which spares a unit
-/// that only prints a formula the rules of all ops.
+#endif
+/// The same for what reads them at run time: kiln::compiled has those of the list, so that a unit which only prints a
+/// formula compiles none.
 template <class X>
 const rule_table& rules_at_run_time() {
+#ifdef KILN_COMPILED
   if constexpr (std::is_same_v<typename detail::own_ops<X>::type, op_list<>>)
-    return detail::listed_rules();
+    return detail::compiled_rules();
   else
+#endif
     return rules_for<X>;
 }
 
 }  // namespace kiln
-
-#ifndef KILN_COMPILED
-#include <kiln/expr/own_ops_impl.hpp>
-#endif

@@ -7,7 +7,7 @@
 
 namespace kiln::detail {
 
-KILN_INLINE const rule_table& listed_rules() {
+KILN_INLINE const rule_table& compiled_rules() {
   return op_rules_table;
 }
 

@@ -45,7 +45,24 @@ using all_ops = op_list<
     softmax_op, log_softmax_op, logsumexp_op, squared_deviation_op, standard_deviation_op, layer_norm_op, rms_norm_op>;
 // clang-format on
 
-/// The rules of all ops, for passes over tapes.
-inline constexpr const rule_table& op_rules_table = op_table<all_ops>::table;
+/// The rules of all ops, for passes over tapes: a rule_table that is made where something asks it for rules, so that a
+/// file without an expression does not compile them. A function that is no template takes them from its caller.
+struct listed_rules {
+  static constexpr opcode add = opcode_of("add"), sum = opcode_of("sum"), cast = opcode_of("cast"),
+                          where = opcode_of("where"), sub = opcode_of("sub"), mul = opcode_of("mul");
+  template <class List = all_ops>
+  constexpr operator const rule_table&() const {
+    return op_table<List>::table;
+  }
+  template <class List = all_ops>
+  constexpr int index(opcode code) const {
+    return op_table<List>::table.index(code);
+  }
+  template <class List = all_ops>
+  constexpr found_rules find(opcode code) const {
+    return op_table<List>::table.find(code);
+  }
+};
+inline constexpr listed_rules op_rules_table;
 
 }  // namespace kiln

@@ -142,9 +142,17 @@ struct op_table<op_list<Ops...>> {
                                     opcode_of("where"), opcode_of("sub"), opcode_of("mul")};
 };
 
+namespace detail {
+// A class, because the table is then made once a code is known, and not where a template speaks of one.
+template <class List, opcode Code>
+struct op_search {
+  using type = typename decltype(pick<op_table<List>::table.index(Code)>(
+      std::declval<typename op_table<List>::records>()))::type;
+};
+}  // namespace detail
+
 /// The record of the op with this code.
 template <class List, opcode Code>
-using op_with_code = typename decltype(detail::pick<op_table<List>::table.index(Code)>(
-    std::declval<typename op_table<List>::records>()))::type;
+using op_with_code = typename detail::op_search<List, Code>::type;
 
 }  // namespace kiln

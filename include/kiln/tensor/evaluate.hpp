@@ -25,12 +25,12 @@ class Tensor;
 
 namespace detail {
 
-constexpr bool is_reduction_rooted(const tape_view& t, int root) {
+constexpr bool is_reduction_rooted(const tape_view& t, int root, const rule_table& ops) {
   bool any = false;
   level* levels = new level[static_cast<std::size_t>(t.size) + 1];
   for (int i = 0; i < t.size; ++i) {
-    levels[i] = level_of(t[i], levels, op_rules_table);
-    const found_rules op = op_rules_table.find(t[i].code);
+    levels[i] = level_of(t[i], levels, ops);
+    const found_rules op = ops.find(t[i].code);
     any |= op && op->reduces;
   }
   const bool row = any && levels[root] == level::row;
@@ -41,7 +41,8 @@ constexpr bool is_reduction_rooted(const tape_view& t, int root) {
 template <class E>
 struct value_program {
   static constexpr const auto& tape = value_tape<E>;
-  static constexpr bool reduction_rooted = is_reduction_rooted(view(value_tape<E>), value_tape<E>.result(0));
+  static constexpr bool reduction_rooted =
+      is_reduction_rooted(view(value_tape<E>), value_tape<E>.result(0), op_rules_table);
   static constexpr std::array<dtype, 1> stores{dtype_of<typename E::value_type>};
   /// No result is a sum over axes that it lacks. (A copy may be one: it adds gradients too.)
   static constexpr bool never_sums = !Leaf<E>;

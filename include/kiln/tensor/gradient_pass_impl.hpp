@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
+#include <compare>
 #include <utility>
 
 #include <kiln/core/lock.hpp>
@@ -50,7 +50,7 @@ KILN_INLINE gradient_pass::~gradient_pass() {
 
 KILN_INLINE pass_slot& gradient_pass::find_slot(gradient_record& record) {
   const auto before = [](const other_place* p, const gradient_record* r) {
-    return std::less<const gradient_record*>()(p->record.get(), r);
+    return std::compare_three_way()(static_cast<const gradient_record*>(p->record.get()), r) < 0;
   };
   auto at = others_.end();
   if (!others_.empty()) {

@@ -104,7 +104,7 @@ class compiler {
     c.stores = Program::stores.data();
     c.passes = passes;
     c.kept = plan::kept_count;
-    c.cost = cpu::work_of(view(t));
+    c.cost = cpu::work_of(view(t), op_rules_table);
     c.reduced = reduced.data();
     c.kept_types = kept_types.data();
     if constexpr (cpu::detail::count_draws(t) > 0) {

@@ -39,7 +39,7 @@ KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtyp
   const tape_view& t = c.tape;
   c.results = t.result_count;
   c.reduction_rooted = reduction_rooted;
-  c.cost = work_of(t);
+  c.cost = work_of(t, op_rules_table);
   c.plan = &plan;
 
   std::vector<value_facts> values(static_cast<std::size_t>(t.size));

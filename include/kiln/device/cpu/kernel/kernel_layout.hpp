@@ -38,10 +38,10 @@ constexpr std::int64_t longest_strip(bool reduces, int side_by_side, int width) 
   return reduces ? 32 * run_of_sums(side_by_side, width) : 32 * 2048;
 }
 /// Rough work per element, in cheap operations.
-constexpr int work_of(const tape_view& t) {
+constexpr int work_of(const tape_view& t, const rule_table& ops) {
   int cost = 1;
   for (int i = 0; i < t.size; ++i) {
-    const found_rules op = op_rules_table.find(t[i].code);
+    const found_rules op = ops.find(t[i].code);
     if (op) cost += op->expensive ? 6 : 1;
   }
   return cost;
