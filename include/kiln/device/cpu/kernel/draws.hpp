@@ -59,19 +59,21 @@ constexpr int count_draws(const Tape& t) {
 template <class Program>
 constexpr auto draw_slots() {
   std::array<draw_slot, static_cast<std::size_t>(count_draws(Program::tape))> all{};
-  std::size_t n = 0;
-  auto one = [&]<int I>(std::integral_constant<int, I>) {
-    constexpr const auto& t = Program::tape;
-    constexpr instruction now = t[I];
-    if constexpr (now.code == opcode::leaf && is_drawn(kind_of(now))) {
-      using T = element_t<now.type>;
-      all[n++] = {now.slot, t[now.a].slot, t[now.b].slot, sizeof(T), &draw_strip<kind_of(now), T>};
+  if constexpr (!all.empty()) {
+    std::size_t n = 0;
+    auto one = [&]<int I>(std::integral_constant<int, I>) {
+      constexpr const auto& t = Program::tape;
+      constexpr instruction now = t[I];
+      if constexpr (now.code == opcode::leaf && is_drawn(kind_of(now))) {
+        using T = element_t<now.type>;
+        all[n++] = {now.slot, t[now.a].slot, t[now.b].slot, sizeof(T), &draw_strip<kind_of(now), T>};
+      }
+    };
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (one(std::integral_constant<int, I>{}), ...);
     }
-  };
-  [&]<int... I>(std::integer_sequence<int, I...>) {
-    (one(std::integral_constant<int, I>{}), ...);
+    (std::make_integer_sequence<int, Program::tape.size()>{});
   }
-  (std::make_integer_sequence<int, Program::tape.size()>{});
   return all;
 }
 

@@ -63,6 +63,7 @@ struct kernel_layout {
     return f;
   }();
   static constexpr const value_facts& value(int i) { return facts.values[static_cast<std::size_t>(i)]; }
+  static constexpr bool is_reduction(int i) { return value(i).reduction >= 0; }
   /// Elements per step: a full register of the widest type.
   static constexpr int width = step_width(view(t));
   static constexpr int kept_count = [] {

@@ -136,17 +136,12 @@ class compiler {
     if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
     return f;
   }
-  template <int I>
-  static constexpr void fill(std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1>& all) {
-    if constexpr (plan::value(I).reduction >= 0)
-      all[static_cast<std::size_t>(plan::value(I).reduction)] = facts_at<I>();
-  }
   static constexpr auto reduced = []<int... I>(std::integer_sequence<int, I...>) {
     std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1> all{};
-    (fill<I>(all), ...);
+    ((all[static_cast<std::size_t>(plan::value(I).reduction)] = facts_at<I>()), ...);
     return all;
   }
-  (std::make_integer_sequence<int, plan::size>{});
+  (detail::list_where<plan::size, &plan::is_reduction>());
   static constexpr auto kept_types = [] {
     std::array<dtype, static_cast<std::size_t>(plan::kept_count) + 1> types{};
     for (int i = 0; i < plan::size; ++i)
