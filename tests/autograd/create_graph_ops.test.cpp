@@ -10,6 +10,7 @@
 #include <kiln/nn/functional/pool2d.hpp>
 #include <kiln/tensor/indexing.hpp>
 #include <kiln/tensor/join.hpp>
+#include <kiln/tensor/products.hpp>
 #include <support/draw.hpp>
 
 using namespace orders;
@@ -64,6 +65,28 @@ TEST_CASE("create_graph: convolution, with strides, padding and groups; its grad
     CHECK(difference([&](list t) { return conv2d(t[0], t[1], t[2], how); }, {x, w, b}, order) == "");
     CHECK(difference([&](list t) { return Doubles(tanh(conv2d(t[0], t[1], t[2], how))); }, {x, w, b}, order) == "");
   }
+}
+
+TEST_CASE("create_graph: a pass through a gradient reaches what the gradient's own pass left out") {
+  // y[o] is the sum of w[o, i] x[i]. The sum over i of the derivatives of sum(y^2) / 2 is that of y[o] W[o], where W[o]
+  // is the sum of w[o, i].
+  const std::vector<double> X{1, -2, 3, 0.5}, W{2, 1, -1, 3, 0.5, 1, 1, -2};
+  double by_x[4] = {}, by_w[8] = {};
+  for (std::size_t o = 0; o < 2; ++o) {
+    double total = 0, at = 0;
+    for (std::size_t i = 0; i < 4; ++i) total += W[4 * o + i], at += W[4 * o + i] * X[i];
+    for (std::size_t i = 0; i < 4; ++i) by_x[i] += W[4 * o + i] * total, by_w[4 * o + i] = X[i] * total + at;
+  }
+  const auto check = [&](const dims& x_sizes, const dims& w_sizes, auto f) {
+    Doubles x = tensor(X, x_sizes), w = tensor(W, w_sizes);
+    x.requires_grad(), w.requires_grad();
+    const Doubles y = f(x, w);
+    backward(sum(grad(sum(y * y) * 0.5, x, {.create_graph = true})));
+    for (int i = 0; i < 4; ++i) CHECK(x.grad().data()[i] == doctest::Approx(by_x[i]));
+    for (int i = 0; i < 8; ++i) CHECK(w.grad().data()[i] == doctest::Approx(by_w[i]));
+  };
+  check({1, 4}, {2, 4}, [](const Doubles& x, const Doubles& w) { return Doubles(matmul(x, w.t())); });
+  check({1, 1, 2, 2}, {2, 1, 2, 2}, [](const Doubles& x, const Doubles& w) { return Doubles(conv2d(x, w)); });
 }
 
 TEST_CASE("create_graph: average pooling; what has no second derivative says so") {

@@ -247,8 +247,9 @@ class product_node final : public op_node_of<2, 2> {
       : op_node_of(device), multiply_(multiply) {
     input[0] = a.autograd_metadata, input[1] = b.autograd_metadata;
     saved[0].sizes = a.sizes, saved[1].sizes = b.sizes;
-    if (wants(1)) saved[0].save(a);
-    if (wants(0)) saved[1].save(b);
+    // What the pass that makes this node does not ask for, one through it may.
+    if (input[1]) saved[0].save(a);
+    if (input[0]) saved[1].save(b);
   }
   /// Of operands that were saved before; one that no gradient asks for has sizes only.
   product_node(const saved_value& a, const saved_value& b, const ref<gradient_record>& left,

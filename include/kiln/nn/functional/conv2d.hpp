@@ -95,8 +95,9 @@ class recorded_convolution_node final : public op_node_of<2, 2> {
                             const tensor_state& b)
       : op_node_of(functions_of<Device>), sizes_(s), kind_(kind) {
     input[0] = a.autograd_metadata, input[1] = b.autograd_metadata;
-    if (wants(1)) saved[0].save(a);
-    if (wants(0)) saved[1].save(b);
+    // What the pass that makes this node does not ask for, one through it may.
+    if (input[1]) saved[0].save(a);
+    if (input[0]) saved[1].save(b);
   }
   void backward(const ref<tensor_state>&) override {}
   void backward_all(const ref<tensor_state>* gradients, const ref<gradient_record>*) override {
