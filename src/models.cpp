@@ -34,6 +34,8 @@ template class detail::convolution_node<float, Cpu>;
 template class detail::recorded_convolution_node<float, Cpu>;
 template Tensor<float> detail::convolve(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
                                         const conv2d_options&);
+template Tensor<float> detail::convolve_channels_last(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
+                                                      conv2d_options);
 template class detail::batch_norm_node<float, Cpu>;
 template Tensor<float> detail::normalized(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
                                           const Tensor<float>&, const Tensor<float>&, double);

@@ -43,6 +43,8 @@ bool is_sound(const job& j) {
   };
   const auto& h = j.how;
   if (j.x.type != j.y.type || j.x.type != j.w.type || h.groups < 1) return false;
+  if (j.x.format != j.y.format || j.x.format != j.w.format) return false;
+  if (j.x.channels_last() && j.x.type == cudnn_type::float64) return false;
   if ((h.compute == cudnn_type::float64) != (j.x.type == cudnn_type::float64)) return false;
   if (h.compute != cudnn_type::float64 && h.compute != cudnn_type::float32) return false;
   return j.x.n == j.y.n && j.x.c == j.w.c * h.groups && j.y.c == j.w.n && j.w.n % h.groups == 0 &&
@@ -53,7 +55,7 @@ bool is_sound(const job& j) {
 int digest(const job& j, int pass) {
   std::uint64_t sum = 1469598103934665603u + static_cast<std::uint64_t>(pass);
   for (const cudnn_tensor_object* t : {&j.x, &j.y, static_cast<const cudnn_tensor_object*>(&j.w)})
-    for (const long v : {static_cast<long>(t->type), t->n, t->c, t->h, t->w})
+    for (const long v : {static_cast<long>(t->type), static_cast<long>(t->format), t->n, t->c, t->h, t->w})
       sum = (sum ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
   return static_cast<int>(sum >> 40);
 }
@@ -90,8 +92,7 @@ void each_product(const job& j, F f) {
                 const long row = r * h.stride_h + p * h.dilation_h - h.pad_h;
                 const long col = s * h.stride_w + q * h.dilation_w - h.pad_w;
                 if (row < 0 || row >= j.x.h || col < 0 || col >= j.x.w) continue;
-                f(((n * j.x.c + o / outputs * j.w.c + c) * j.x.h + row) * j.x.w + col,
-                  ((o * j.w.c + c) * j.w.h + p) * j.w.w + q, ((n * j.y.c + o) * j.y.h + r) * j.y.w + s);
+                f(j.x.place(n, o / outputs * j.w.c + c, row, col), j.w.place(o, c, p, q), j.y.place(n, o, r, s));
               }
 }
 
@@ -129,6 +130,7 @@ cudnn_status convolve(const char* name, const cudnn_object* handle, const job& j
 // ---- poolings ----
 
 bool is_sound(const cudnn_pooling_object& how, const cudnn_tensor_object& x, const cudnn_tensor_object& y) {
+  if (x.channels_last() || y.channels_last()) return false;
   return x.type == y.type && x.n == y.n && x.c == y.c && y.h == (x.h + 2 * how.pad_h - how.h) / how.stride_h + 1 &&
          y.w == (x.w + 2 * how.pad_w - how.w) / how.stride_w + 1;
 }
@@ -212,8 +214,8 @@ cudnn_status cudnnDestroyTensorDescriptor(cudnn_tensor object) {
 }
 cudnn_status cudnnSetTensor4dDescriptor(cudnn_tensor object, cudnn_format format, cudnn_type type, int n, int c, int h,
                                         int w) {
-  if (object == nullptr || format != cudnn_format::nchw || n < 1 || c < 1 || h < 1 || w < 1) return bad;
-  *object = {type, n, c, h, w};
+  if (object == nullptr || n < 1 || c < 1 || h < 1 || w < 1) return bad;
+  *object = {type, n, c, h, w, format};
   return good;
 }
 cudnn_status cudnnCreateFilterDescriptor(cudnn_filter* made) {
@@ -226,8 +228,8 @@ cudnn_status cudnnDestroyFilterDescriptor(cudnn_filter object) {
 }
 cudnn_status cudnnSetFilter4dDescriptor(cudnn_filter object, cudnn_type type, cudnn_format format, int o, int c, int h,
                                         int w) {
-  if (object == nullptr || format != cudnn_format::nchw || o < 1 || c < 1 || h < 1 || w < 1) return bad;
-  static_cast<cudnn_tensor_object&>(*object) = {type, o, c, h, w};
+  if (object == nullptr || o < 1 || c < 1 || h < 1 || w < 1) return bad;
+  static_cast<cudnn_tensor_object&>(*object) = {type, o, c, h, w, format};
   return good;
 }
 cudnn_status cudnnCreateConvolutionDescriptor(cudnn_convolution* made) {
@@ -303,7 +305,8 @@ cudnn_status cudnnConvolutionBackwardBias(cudnn_handle handle, const void* alpha
   const guarded lock(all.mutex);
   if (const auto failed = enter_cudnn("cudnnConvolutionBackwardBias"); failed != good) return failed;
   const cudnn_tensor_object from = *dy_is, to = *db_is;
-  if (!is_ready(handle) || from.type != to.type || to.count() != to.c || to.c != from.c) return bad;
+  if (!is_ready(handle) || from.type != to.type || to.count() != to.c || to.c != from.c || from.channels_last())
+    return bad;
   if (!is_memory(handle, dy, from) || !is_memory(handle, db, to)) return bad;
   const double scale = number(from.type, alpha), keep = number(from.type, beta);
   all.enqueue(handle->stream, [=] {
@@ -323,7 +326,8 @@ cudnn_status cudnnAddTensor(cudnn_handle handle, const void* alpha, cudnn_tensor
   const guarded lock(all.mutex);
   if (const auto failed = enter_cudnn("cudnnAddTensor"); failed != good) return failed;
   const cudnn_tensor_object from = *a_is, to = *c_is;
-  if (!is_ready(handle) || from.type != to.type || from.count() != from.c || from.c != to.c) return bad;
+  if (!is_ready(handle) || from.type != to.type || from.count() != from.c || from.c != to.c || to.channels_last())
+    return bad;
   if (!is_memory(handle, a, from) || !is_memory(handle, c, to)) return bad;
   const double scale = number(to.type, alpha), keep = number(to.type, beta);
   all.enqueue(handle->stream, [=] {

@@ -18,7 +18,12 @@ struct cudnn_object {
 struct cudnn_tensor_object {
   cudnn_type type{};
   long n = 0, c = 0, h = 0, w = 0;
+  cudnn_format format = cudnn_format::nchw;
   long count() const { return n * c * h * w; }
+  bool channels_last() const { return format == cudnn_format::nhwc; }
+  long place(long i, long channel, long row, long column) const {
+    return channels_last() ? ((i * h + row) * w + column) * c + channel : ((i * c + channel) * h + row) * w + column;
+  }
   bool operator==(const cudnn_tensor_object&) const = default;
 };
 

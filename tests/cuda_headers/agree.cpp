@@ -330,6 +330,7 @@ static_assert(equal(cudnn_type::float64, CUDNN_DATA_DOUBLE));
 static_assert(equal(cudnn_type::float16, CUDNN_DATA_HALF));
 static_assert(equal(cudnn_type::bfloat16, CUDNN_DATA_BFLOAT16));
 static_assert(equal(cudnn_format::nchw, CUDNN_TENSOR_NCHW));
+static_assert(equal(cudnn_format::nhwc, CUDNN_TENSOR_NHWC));
 static_assert(equal(cudnn_mode::convolution, CUDNN_CONVOLUTION));
 static_assert(equal(cudnn_mode::cross_correlation, CUDNN_CROSS_CORRELATION));
 static_assert(equal(cudnn_math::standard, CUDNN_DEFAULT_MATH));

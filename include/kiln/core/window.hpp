@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Windows that move over images: what a convolution or a pooling is told about sizes, as plain numbers. Images are
-// stored by batch, channel, row and column, without gaps.
+// stored by batch, channel, row and column, without gaps; those of a convolution may have the channel last.
 #pragma once
 
 #include <algorithm>
@@ -54,11 +54,25 @@ constexpr index_range places_inside(std::int64_t at, std::int64_t stride, std::i
   return {first, std::max(first, last)};
 }
 
-/// A convolution of images (batch, channels, image) with (out_channels, channels / groups, kernel).
+/// Where the axis of channels stands: (batch, channel, row, column) or (batch, row, column, channel).
+enum class image_layout : std::uint8_t { channels_first, channels_last };
+
+/// A convolution of images (batch, channels, image) with (out_channels, channels / groups, kernel); or both, and the
+/// result, with their second axis as the last.
 struct convolution_sizes {
   std::int64_t batch, channels, out_channels, groups;
   pair2d image, places;  ///< rows and columns of an input channel, and of an output channel
   window2d window;
+  image_layout layout = image_layout::channels_first;
+
+  constexpr dims in_layout(std::int64_t first, std::int64_t second, const pair2d& last) const {
+    if (layout == image_layout::channels_last) return {first, last.height, last.width, second};
+    return {first, second, last.height, last.width};
+  }
+  /// Of the images, the kernels and the result.
+  constexpr dims image_sizes() const { return in_layout(batch, channels, image); }
+  constexpr dims kernel_sizes() const { return in_layout(out_channels, group_inputs(), window.kernel); }
+  constexpr dims result_sizes() const { return in_layout(batch, out_channels, places); }
 
   constexpr std::int64_t group_inputs() const { return channels / groups; }
   constexpr std::int64_t group_outputs() const { return out_channels / groups; }

@@ -10,6 +10,7 @@
 #include <kiln/autograd/check_gradient.hpp>
 #include <kiln/expr/reductions.hpp>
 
+#include "channels_last.hpp"
 #include "images.hpp"
 
 using namespace kiln;
@@ -104,6 +105,21 @@ TEST_CASE("conv2d in several pieces, on one thread and on more") {
     compare<float>({2, 96, 12, 11}, {16, 48, 5, 5}, {.padding = 2, .groups = 2});
   }
   set_num_threads(before);
+}
+
+TEST_CASE_TEMPLATE("conv2d with channels last is what plain loops give", T, float, bfloat16) {
+  images::compare_channels_last<T, Cpu>({2, 7, 9, 4}, {6, 3, 2, 2}, {.stride = {2, 1}, .padding = 1, .groups = 2});
+  images::compare_channels_last<T, Cpu>({1, 3, 4, 5}, {2, 1, 1, 5}, {});
+}
+
+TEST_CASE("conv2d with channels last says what does not fit") {
+  const Tensor<float> x = zeros({1, 4, 4, 3}), w = zeros({2, 3, 3, 3}), first = zeros({2, 3, 3, 4});
+  const conv2d_options how{.layout = image_layout::channels_last};
+  CHECK_THROWS_WITH_AS(conv2d(x, first, how),
+                       doctest::Contains("[1, 4, 4, 3] and kernels of shape [2, 3, 3, 4] in 1 groups, channels last"),
+                       shape_error);
+  CHECK_THROWS_WITH_AS(conv2d(x, w, Tensor<float>{1}, how), doctest::Contains("the bias must be [2]"), shape_error);
+  CHECK_THROWS_AS(conv2d(x, w, {.groups = 0, .layout = image_layout::channels_last}), value_error);
 }
 
 TEST_CASE("gradients of conv2d agree with finite differences") {

@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
+
+#include "channels_last.hpp"
 
 using namespace kiln;
 
@@ -37,6 +40,31 @@ TEST_CASE("cuda convolution: values and all gradients of a small image") {
   CHECK(values(b.grad()) == list{4});
   CHECK(values(w.grad()) == list{0 + 1 + 3 + 4, 1 + 2 + 4 + 5, 3 + 4 + 6 + 7, 4 + 5 + 7 + 8});
   CHECK(values(x.grad()) == list{1, 1, 0, 1, 0, -1, 0, -1, -1});
+}
+
+TEST_CASE("cuda convolution with channels last: values and all gradients") {
+  const auto& device = emulate::stand_in();
+  const auto each = []<class T>(std::type_identity<T>) {
+    images::compare_channels_last<T, Cuda>({2, 5, 6, 4}, {6, 3, 2, 2}, {.stride = {2, 1}, .padding = 1, .groups = 2});
+    images::compare_channels_last<T, Cuda>({1, 3, 4, 5}, {2, 1, 1, 5}, {});
+  };
+  each(std::type_identity<float>());
+  each(std::type_identity<half>());
+  each(std::type_identity<bfloat16>());
+  each(std::type_identity<double>());  // which cuDNN is not asked for in this layout
+  // No element is moved to another layout: three calls of cuDNN and nothing else.
+  on_gpu x = arange<float, Cuda>(24).reshape({1, 2, 3, 4}), w = ones<float, Cuda>({2, 1, 2, 4});
+  x.requires_grad(), w.requires_grad();
+  const conv2d_options how{.layout = image_layout::channels_last};
+  const on_gpu g = ones<float, Cuda>({1, 2, 2, 2});
+  cuda::synchronize({});
+  device.reset();
+  backward(on_gpu(conv2d(x, w, how)), g);
+  if (!device.emulated()) return;
+  CHECK(device.count("cuLaunchKernel") == 0);
+  CHECK(device.count("cudnnConvolutionForward") == 1);
+  CHECK(device.count("cudnnConvolutionBackwardData") == 1);
+  CHECK(device.count("cudnnConvolutionBackwardFilter") == 1);
 }
 
 TEST_CASE("cuda pooling: maxima and averages, and where their gradients go") {
@@ -104,6 +132,26 @@ bool close(const on_gpu& got, const list& wanted, double factor = 1) {
 }
 
 }  // namespace
+
+TEST_CASE("cuda convolution with channels last: second derivatives") {
+  emulate::stand_in();
+  // One place, y[o] = sum of w[o, i] x[i]; the sum over i of d(sum of y^2 / 2)/dx[i] is sum of y[o] W[o], where W[o] is
+  // the sum of w[o, i].
+  const list X{1, -2, 3, 0.5}, W{2, 1, -1, 3, 0.5, 1, 1, -2};
+  on_gpu x = on_device(X, {1, 1, 2, 2}), w = on_device(W, {2, 1, 2, 2});
+  x.requires_grad(), w.requires_grad();
+  const on_gpu y = conv2d(x, w, {.layout = image_layout::channels_last});
+  const auto first = grad(sum(y * y) * 0.5f, x, {.create_graph = true});
+  backward(sum(first));
+  list by_x(4), by_w(8);
+  for (std::size_t o = 0; o < 2; ++o) {
+    double total = 0, at = 0;
+    for (std::size_t i = 0; i < 4; ++i) total += W[4 * o + i], at += W[4 * o + i] * X[i];
+    for (std::size_t i = 0; i < 4; ++i) by_x[i] += W[4 * o + i] * total, by_w[4 * o + i] = X[i] * total + at;
+  }
+  CHECK(close(x.grad(), by_x));
+  CHECK(close(w.grad(), by_w));
+}
 
 TEST_CASE("cuda batch norm: rows without an image get mean 0 and variance 1, running statistics follow") {
   emulate::stand_in();

@@ -25,6 +25,22 @@ TEST_CASE("convolutions: one image without a batch, and how they begin") {
   CHECK(largest.item() > 0.12f);
 }
 
+TEST_CASE("convolutions: with channels last") {
+  const nn::conv2d_layer_options how{.padding = 1, .groups = 2, .layout = image_layout::channels_last};
+  nn::Conv2d<float> conv{4, 6, {3, 2}, how};
+  CHECK(conv.weight.sizes() == dims{6, 3, 2, 2});
+  CHECK(nn::to_string(conv) ==
+        "Conv2d(4, 6, kernel_size=(3, 2), stride=(1, 1), padding=(1, 1), groups=2, layout=channels_last)");
+  conv.weight.fill_(1), conv.bias.fill_(0.5f);
+  const Tensor<float> y = conv(arange<float>(4).expand({1, 3, 1, 4}));
+  CHECK(y.sizes() == dims{1, 3, 2, 6});
+  CHECK(y(0, 1, 0, 2) == 0.5f + 3 * (0 + 1));  // the first group, three rows in the image
+  CHECK(y(0, 0, 1, 3) == 0.5f + 2 * (2 + 3));
+  CHECK(conv(zeros<float>({3, 1, 4})).sizes() == dims{3, 2, 6});
+  CHECK_THROWS_WITH_AS(conv(zeros<float>({1, 4, 3, 3})), doctest::Contains("axis -1 has the size 3; expected 4"),
+                       shape_error);
+}
+
 TEST_CASE("convolutions: in print") {
   CHECK(nn::to_string(nn::Conv2d<float>{3, 8, 3}) == "Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))");
   CHECK(nn::to_string(nn::Conv2d<float>{4, 8, {3, 5}, {.padding = 1, .groups = 2, .bias = false}}) ==

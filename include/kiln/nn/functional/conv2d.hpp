@@ -20,12 +20,14 @@ struct conv2d_options {
   pair2d padding = 0;       ///< zeros added at each edge
   pair2d dilation = 1;      ///< distance between the elements under the kernel
   std::int64_t groups = 1;  ///< channels and kernels are split into so many groups that do not see each other
+  image_layout layout = image_layout::channels_first;  ///< of images, kernels and the result
 };
 
 /// What a device does for conv2d. All memory is contiguous and on the device: x (batch, channels, image),
 /// w (out_channels, channels / groups, kernel), bias (out_channels) or null, y (batch, out_channels, places); `add`
 /// says whether a gradient is added to what is there. The storage is that of what is written: it tells the device,
-/// where there are several. T is a floating type.
+/// where there are several. T is a floating type. Where `has_channels_last<T>` is there and true, all three may have
+/// their channels last, as the sizes' layout says; there is no bias then.
 template <class Device>
 struct convolution {
   static_assert(detail::never<Device>, "kiln: this device has no convolutions: use .to<Cpu>()");
@@ -53,7 +55,22 @@ struct convolution<Device> {
 
 namespace detail {
 
-/// The sizes of a convolution. Throws shape_error and value_error as conv2d.
+template <class Device, class T>
+inline constexpr bool has_channels_last = false;
+template <class Device, class T>
+  requires(convolution<Device>::template has_channels_last<T>)
+inline constexpr bool has_channels_last<Device, T> = true;
+
+// Throws shape_error unless the channels of images and kernels with the channel last fit.
+inline void check_channels_last(const dims& x, const dims& w, std::int64_t groups) {
+  if (x.rank() != 4 || w.rank() != 4 || (groups > 0 && (x[3] % groups != 0 || w[3] != x[3] / groups)))
+    throw shape_error(message("conv2d: images of shape ", x, " and kernels of shape ", w, " in ", groups,
+                              " groups, channels last: the images need the axes batch, row, column, channel, the "
+                              "kernels output channel, row, column, input channel of a group"));
+}
+
+/// The sizes of a convolution, whose shapes are given with the channel first. Throws shape_error and value_error as
+/// conv2d.
 inline convolution_sizes checked_convolution(const dims& x, const dims& w, const dims* bias,
                                              const conv2d_options& how) {
   if (x.rank() != 4)
@@ -77,7 +94,7 @@ inline convolution_sizes checked_convolution(const dims& x, const dims& w, const
     throw shape_error(message("conv2d: kernels of shape ", w, " and a bias of shape ", *bias, ": the bias must be [",
                               w[0], "], one number for each output channel"));
   const pair2d image{x[2], x[3]};
-  return {x[0], x[1], w[0], groups, image, window_places(image, window, false, x, "conv2d"), window};
+  return {x[0], x[1], w[0], groups, image, window_places(image, window, false, x, "conv2d"), window, how.layout};
 }
 
 /// A convolution of images x and kernels w, the gradient of its images, of dy and w, or of its kernels, of x and dy:
@@ -129,15 +146,12 @@ class recorded_convolution_node final : public op_node_of<2, 2> {
 template <Element T, class Device>
 ref<tensor_state> recorded_convolution(const convolution_sizes& s, convolution_kind kind, const ref<tensor_state>& a,
                                        const ref<tensor_state>& b) {
-  const dims x{s.batch, s.channels, s.image.height, s.image.width},
-      w{s.out_channels, s.group_inputs(), s.window.kernel.height, s.window.kernel.width},
-      y{s.batch, s.out_channels, s.places.height, s.places.width};
   const storage& near = *a->memory;
   executor<Device>::check_operand(*b->memory, near);
   ref<tensor_state> out = executor<Device>::new_tensor(dtype_of<T>,
-                                                       kind == convolution_kind::forward ? y
-                                                       : kind == convolution_kind::input ? x
-                                                                                         : w,
+                                                       kind == convolution_kind::forward ? s.result_sizes()
+                                                       : kind == convolution_kind::input ? s.image_sizes()
+                                                                                         : s.kernel_sizes(),
                                                        near);
   const T *const from = static_cast<const T*>(a->data), *const by = static_cast<const T*>(b->data);
   T* const to = static_cast<T*>(out->data);
@@ -145,7 +159,7 @@ ref<tensor_state> recorded_convolution(const convolution_sizes& s, convolution_k
     convolution<Device>::backward_input(s, from, by, to, false, near);
   else if (kind == convolution_kind::weight)
     convolution<Device>::backward_weight(s, from, by, to, false, near);
-  else if (count(y) > 0)
+  else if (count(out->sizes) > 0)
     convolution<Device>::forward(s, from, by, static_cast<const T*>(nullptr), to, near);
   if (grad_enabled() && (a->autograd_metadata || b->autograd_metadata))
     set_producer(*out, new recorded_convolution_node<T, Device>(s, kind, *a, *b));
@@ -204,8 +218,11 @@ template <Element T, class Device>
 Tensor<T, Device> convolve(const Tensor<T, Device>& x, const Tensor<T, Device>& w, const Tensor<T, Device>& bias,
                            const conv2d_options& how) {
   const dims* const bias_sizes = bias.defined() ? &bias.sizes() : nullptr;
-  const convolution_sizes s = checked_convolution(x.sizes(), w.sizes(), bias_sizes, how);
-  auto out = new_output(x, {s.batch, s.out_channels, s.places.height, s.places.width});
+  const auto first = [&](const dims& n) {
+    return how.layout == image_layout::channels_last ? dims{n[0], n[3], n[1], n[2]} : n;
+  };
+  const convolution_sizes s = checked_convolution(first(x.sizes()), first(w.sizes()), bias_sizes, how);
+  auto out = new_output(x, s.result_sizes());
   const Tensor<T, Device> images = in_one_piece(x, *out), kernels = in_one_piece(w, *out),
                           added = bias_sizes ? in_one_piece(bias, *out) : bias;
   if (count(out->sizes) > 0)
@@ -219,11 +236,32 @@ Tensor<T, Device> convolve(const Tensor<T, Device>& x, const Tensor<T, Device>& 
       std::move(out), new convolution_node<T, Device>(s, *images.state(), *kernels.state(), std::move(records)));
 }
 
+/// With channels last: on a device that has no such convolution, the other one of operands that are turned.
+template <Element T, class Device>
+Tensor<T, Device> convolve_channels_last(const Tensor<T, Device>& x, const Tensor<T, Device>& w,
+                                         const Tensor<T, Device>& bias, conv2d_options how) {
+  check_channels_last(x.sizes(), w.sizes(), how.groups);
+  if constexpr (has_channels_last<Device, T>) {
+    const Tensor<T, Device> y = convolve(x, w, Tensor<T, Device>(), how);
+    if (!bias.defined()) return y;
+    if (bias.sizes() != dims{w.size(0)})
+      throw shape_error(message("conv2d: kernels of shape ", w.sizes(), " and a bias of shape ", bias.sizes(),
+                                ": the bias must be [", w.size(0), "], one number for each output channel"));
+    return y + bias;
+  } else {
+    how.layout = image_layout::channels_first;
+    const dims first{0, 3, 1, 2};
+    return permute(convolve(permute(x, first), permute(w, first), bias, how), {0, 2, 3, 1});
+  }
+}
+
 #ifdef KILN_COMPILED  // in src/models.cpp
 extern template class convolution_node<float, Cpu>;
 extern template class recorded_convolution_node<float, Cpu>;
 extern template Tensor<float> convolve(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
                                        const conv2d_options&);
+extern template Tensor<float> convolve_channels_last(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
+                                                     conv2d_options);
 #endif
 
 }  // namespace detail
@@ -233,6 +271,9 @@ extern template Tensor<float> convolve(const Tensor<float>&, const Tensor<float>
 /// network libraries the kernels are not mirrored: y[o, i, j] = sum over c, p, q of
 /// w[o, c, p, q] x[c, i stride + p dilation - padding, j stride + q dilation - padding]. A bias without a tensor
 /// (`Tensor<float>{}`) is none. half and bfloat16 are computed in float and rounded once.
+/// With `image_layout::channels_last` images are (N, H, W, C), kernels (O, kh, kw, C / groups) and the result
+/// (N, H', W', O): the same numbers in the layout that tensor cores read. Devices other than a GPU turn the operands
+/// first, and so does a GPU in double.
 /// Throws shape_error where sizes do not fit, value_error for options out of range.
 template <Expression X, Expression W, Expression B>
 auto conv2d(const X& x, const W& w, const B& bias, const conv2d_options& options = {}) {
@@ -246,6 +287,9 @@ auto conv2d(const X& x, const W& w, const B& bias, const conv2d_options& options
     static_assert(std::is_same_v<T, typename W::value_type> && std::is_same_v<T, typename B::value_type>,
                   "kiln: conv2d needs images, kernels and bias of one element type: cast<T>() the others");
     static_assert(is_floating(dtype_of<T>), "kiln: conv2d needs a floating element type: cast<float>() the operands");
+    if (options.layout == image_layout::channels_last)
+      return detail::convolve_channels_last(detail::as_tensor(x), detail::as_tensor(w), detail::as_tensor(bias),
+                                            options);
     return detail::convolve(detail::as_tensor(x), detail::as_tensor(w), detail::as_tensor(bias), options);
   }
 }

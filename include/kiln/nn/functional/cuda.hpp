@@ -58,6 +58,8 @@ struct convolution<Cuda> {
     cuda::convolve(s, dtype_of<T>, x, w, bias, y, cuda::allow_tf32(), detail::stream_near(near));
   }
   template <class T>
+  static constexpr bool has_channels_last = !std::is_same_v<T, double>;
+  template <class T>
   static void backward_input(const convolution_sizes& s, const T* dy, const T* w, T* dx, bool add,
                              const storage& near) {
     cuda::convolve_backward_input(s, dtype_of<T>, dy, w, dx, add, cuda::allow_tf32(), detail::stream_near(near));

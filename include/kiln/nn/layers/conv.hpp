@@ -20,6 +20,7 @@ struct conv2d_layer_options {
   pair2d dilation = 1;      ///< distance between the elements under the kernel
   std::int64_t groups = 1;  ///< channels and kernels are split into so many groups that do not see each other
   bool bias = true;         ///< add a number for each output channel
+  image_layout layout = image_layout::channels_first;  ///< of images, weight and result
 };
 /// What Conv1d may be told.
 struct conv1d_layer_options {
@@ -57,6 +58,8 @@ std::string convolution_settings(const L& layer) {
     if (o.output_padding != window(0)) add_setting(text, "output_padding", spelled_window(o.output_padding));
   if (o.groups != 1) add_setting(text, "groups", spelled(o.groups));
   if (!o.bias) add_setting(text, "bias", spelled(o.bias));
+  if constexpr (requires { o.layout; })
+    if (o.layout == image_layout::channels_last) add_setting(text, "layout", "channels_last");
   return text;
 }
 
@@ -66,7 +69,10 @@ struct convolution_1d {
   static constexpr int axes = 2;
   using window = std::int64_t;
   using options = conv1d_layer_options;
-  static dims sizes(std::int64_t out, std::int64_t in, std::int64_t kernel) { return {out, in, kernel}; }
+  static dims sizes(std::int64_t out, std::int64_t in, std::int64_t kernel, const options&) {
+    return {out, in, kernel};
+  }
+  static int channel_axis(const options&) { return -2; }
   static std::int64_t area(std::int64_t kernel) { return kernel; }
   static conv2d_options how(const options& o) { return {{1, o.stride}, {0, o.padding}, {1, o.dilation}, o.groups}; }
   /// The axis of images that signals lack.
@@ -78,9 +84,13 @@ struct convolution_2d {
   static constexpr int axes = 3;
   using window = pair2d;
   using options = conv2d_layer_options;
-  static dims sizes(std::int64_t out, std::int64_t in, pair2d kernel) { return {out, in, kernel.height, kernel.width}; }
+  static dims sizes(std::int64_t out, std::int64_t in, pair2d kernel, const options& o) {
+    if (o.layout == image_layout::channels_last) return {out, kernel.height, kernel.width, in};
+    return {out, in, kernel.height, kernel.width};
+  }
+  static int channel_axis(const options& o) { return o.layout == image_layout::channels_last ? -1 : -3; }
   static std::int64_t area(pair2d kernel) { return kernel.area(); }
-  static conv2d_options how(const options& o) { return {o.stride, o.padding, o.dilation, o.groups}; }
+  static conv2d_options how(const options& o) { return {o.stride, o.padding, o.dilation, o.groups, o.layout}; }
   static auto widened(const auto& x) { return x; }
   static auto narrowed(const auto& x) { return x; }
 };
@@ -93,7 +103,7 @@ struct convolution_layer {
   typename Kind::window kernel_size = 1;
   typename Kind::options options{};
   Tensor<T, D> weight = init::fan_in<T, D>(
-      Kind::sizes(out_channels, channels_of_group(in_channels, options.groups, Kind::name), kernel_size),
+      Kind::sizes(out_channels, channels_of_group(in_channels, options.groups, Kind::name), kernel_size, options),
       in_channels / options.groups * Kind::area(kernel_size));
   Tensor<T, D> bias = options.bias
                           ? init::fan_in<T, D>({out_channels}, in_channels / options.groups * Kind::area(kernel_size))
@@ -104,7 +114,7 @@ struct convolution_layer {
   auto operator()(const X& x) const {
     const dims sizes = shape_of(x);
     expect_rank(*this, sizes, Kind::axes, Kind::axes + 1, Kind::input);
-    expect_size(*this, sizes, -Kind::axes, in_channels);
+    expect_size(*this, sizes, Kind::channel_axis(options), in_channels);
     const bool alone = sizes.rank() == Kind::axes;
     const auto batch = alone ? unsqueeze(x, 0) : kiln::detail::as_tensor(x);
     const auto y = Kind::narrowed(conv2d(Kind::widened(batch), Kind::widened(weight), bias, Kind::how(options)));
@@ -116,7 +126,9 @@ struct convolution_layer {
 }  // namespace detail
 
 /// Images (N, in_channels, H, W) convolved with learned kernels, or one without N: torch.nn.Conv2d. `weight` is
-/// (out_channels, in_channels / groups, kernel height, kernel width). Throws shape_error for other channels.
+/// (out_channels, in_channels / groups, kernel height, kernel width); with `layout` channels_last, images are (N, H, W,
+/// in_channels) and `weight` is (out_channels, kernel height, kernel width, in_channels / groups), of a PyTorch model
+/// permute(weight, {0, 2, 3, 1}). Throws shape_error for other channels.
 template <Element T = float, class D = Cpu>
 using Conv2d = detail::convolution_layer<T, D, detail::convolution_2d>;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Convolutions on the device Cuda, by cuDNN, over contiguous memory; what poolings and batch norms share with them.
-// Descriptors and the chosen algorithm are kept for each set of sizes; the workspace comes from the pool of the stream.
+// Convolutions on the device Cuda, by cuDNN, over contiguous memory in either layout; what poolings and batch norms
+// share with them. Descriptors and the chosen algorithm are kept for each set of sizes; the workspace comes from the
+// pool of the stream.
 #pragma once
 
 #include <algorithm>
@@ -44,10 +45,16 @@ struct cudnn_descriptor {
   }
 };
 
+constexpr cudnn_format format_of(image_layout layout) {
+  return layout == image_layout::channels_last ? cudnn_format::nhwc : cudnn_format::nchw;
+}
+
+// Sizes stand in the same order for both layouts.
 struct tensor_descriptor : cudnn_descriptor<cudnn_tensor> {
-  tensor_descriptor(dtype type, std::int64_t n, std::int64_t c, pair2d image)
+  tensor_descriptor(dtype type, std::int64_t n, std::int64_t c, pair2d image,
+                    image_layout layout = image_layout::channels_first)
       : cudnn_descriptor(cudnn_api().tensor_create, cudnn_api().tensor_destroy) {
-    check(cudnn_api().tensor_set(handle, cudnn_format::nchw, cudnn_type_of(type), static_cast<int>(n),
+    check(cudnn_api().tensor_set(handle, format_of(layout), cudnn_type_of(type), static_cast<int>(n),
                                  static_cast<int>(c), static_cast<int>(image.height), static_cast<int>(image.width)),
           "cudnnSetTensor4dDescriptor");
   }
@@ -74,21 +81,20 @@ struct convolution_plan {
   // More is asked for by algorithms that are hardly faster.
   static constexpr std::size_t most_workspace_bytes = std::size_t{256} << 20;
 
-  tensor_descriptor x, y, bias;
+  tensor_descriptor x, y;
   cudnn_descriptor<cudnn_filter> w;
   cudnn_descriptor<cudnn_convolution> how;
   cudnn_algorithm chosen{};
 
   convolution_plan(const convolution_sizes& s, dtype type, convolution_pass pass, bool allow_tf32, cudnn_handle handle)
-      : x(type, s.batch, s.channels, s.image),
-        y(type, s.batch, s.out_channels, s.places),
-        bias(type, 1, s.out_channels, 1),
+      : x(type, s.batch, s.channels, s.image, s.layout),
+        y(type, s.batch, s.out_channels, s.places, s.layout),
         w(cudnn_api().filter_create, cudnn_api().filter_destroy),
         how(cudnn_api().convolution_create, cudnn_api().convolution_destroy) {
     const cudnn_functions& api = cudnn_api();
     auto number = [](std::int64_t v) { return static_cast<int>(v); };
     const window2d& p = s.window;
-    check(api.filter_set(w.handle, cudnn_type_of(type), cudnn_format::nchw, number(s.out_channels),
+    check(api.filter_set(w.handle, cudnn_type_of(type), format_of(s.layout), number(s.out_channels),
                          number(s.group_inputs()), number(p.kernel.height), number(p.kernel.width)),
           "cudnnSetFilter4dDescriptor");
     check(api.convolution_set(how.handle, number(p.padding.height), number(p.padding.width), number(p.stride.height),
@@ -161,7 +167,7 @@ class cudnn_library {
   /// The plan of these sizes, made if there is none yet. To be called inside of use().
   const convolution_plan& plan(const convolution_sizes& s, dtype type, convolution_pass pass, bool allow_tf32) {
     const window2d& w = s.window;
-    const std::array<std::int64_t, 19> key{s.batch,
+    const std::array<std::int64_t, 20> key{s.batch,
                                            s.channels,
                                            s.out_channels,
                                            s.groups,
@@ -179,6 +185,7 @@ class cudnn_library {
                                            w.dilation.width,
                                            static_cast<std::int64_t>(type),
                                            static_cast<std::int64_t>(pass),
+                                           static_cast<std::int64_t>(s.layout),
                                            allow_tf32};
     if (const auto found = plans_.find(key); found != plans_.end()) return *found->second;
     auto made = std::make_unique<convolution_plan>(s, type, pass, allow_tf32, handle_);
@@ -191,7 +198,7 @@ class cudnn_library {
   static constexpr std::size_t most_plans = 1024;
   device_lock mutex_;
   cudnn_handle handle_ = nullptr;
-  std::map<std::array<std::int64_t, 19>, std::unique_ptr<convolution_plan>> plans_;
+  std::map<std::array<std::int64_t, 20>, std::unique_ptr<convolution_plan>> plans_;
 };
 
 /// Throws shape_error if cuDNN, which counts in 32 bits, cannot address the elements.
@@ -217,7 +224,8 @@ void run_convolution(const convolution_sizes& s, dtype type, convolution_pass pa
 }  // namespace detail
 
 /// Queues y = x * w + bias in a stream, with x (batch, channels, image), w (out_channels, channels / groups, kernel),
-/// bias (out_channels) or null, y (batch, out_channels, places), all contiguous and of one floating type. float32 is
+/// bias (out_channels) or null, y (batch, out_channels, places), all contiguous and of one floating type, or x, w and y
+/// with their second axis as the last (s.layout), of a type other than float64 and without a bias. float32 is
 /// rounded to TF32 only if that is allowed; half types are summed in float32. Throws shape_error for 2^31 elements or
 /// more, dtype_error, device_error where cuDNN is missing or fails.
 void convolve(const convolution_sizes& s, dtype type, const void* x, const void* w, const void* bias, void* y,

@@ -42,7 +42,7 @@ enum class cudnn_status : int {
 };
 
 enum class cudnn_type : int { float32 = 0, float64 = 1, float16 = 2, bfloat16 = 9 };
-enum class cudnn_format : int { nchw = 0 };
+enum class cudnn_format : int { nchw = 0, nhwc = 1 };
 enum class cudnn_mode : int { convolution = 0, cross_correlation = 1 };
 
 /// `standard` lets float32 be rounded to TF32 where there are tensor cores; `fma` does not.
