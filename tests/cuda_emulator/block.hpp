@@ -40,14 +40,16 @@ class scheduler {
       throw failure("launch: a block has 1 to 1024 threads and a grid at least one block");
     if (how.shared_bytes > (std::size_t{227} << 10))
       throw failure("launch: more than 227 KiB of dynamic shared memory");
-    static stack_pool stacks(most_resident * 1024);
+    if (how.cluster == 0 || how.cluster > most_blocks || how.grid.x % how.cluster != 0)
+      throw failure("launch: a grid is made of whole clusters, of 8 blocks at most");
+    static stack_pool stacks(most_blocks * 1024);
     scheduler grid(view, kernel, how, arguments, constants, stacks);
     current_ = &grid;
     grid.run_grid();
   }
 
  private:
-  static constexpr std::size_t most_resident = 4;
+  static constexpr std::size_t most_resident = 4, most_blocks = 8;  // ... where a cluster has as many
   // Up to how many turns of its threads a block has before another has its own.
   static constexpr unsigned most_turns = 16;
 
@@ -60,7 +62,7 @@ class scheduler {
         constants_(constants),
         stacks_(stacks),
         random_{how.seed} {
-    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail, &fence};
+    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail, &fence, &peer};
     *view_.host = offered;
     set(view_.block_size, how.block);
     set(view_.grid_size, how.grid);
@@ -77,26 +79,30 @@ class scheduler {
   order_source* random() { return natural_order() ? nullptr : &random_; }
 
   void run_grid() {
-    std::vector<std::size_t> blocks(how_.grid.count());
-    std::iota(blocks.begin(), blocks.end(), std::size_t{0});
-    if (!natural_order()) random_.permute(blocks);
-    const std::size_t slots = natural_order() ? 1 : std::min(most_resident, blocks.size());
-    std::vector<std::unique_ptr<resident_block>> resident;
+    std::vector<std::size_t> clusters(how_.grid.count() / how_.cluster), blocks;
+    std::iota(clusters.begin(), clusters.end(), std::size_t{0});
+    if (!natural_order()) random_.permute(clusters);
+    for (const std::size_t cluster : clusters)
+      for (std::size_t rank = 0; rank < how_.cluster; ++rank) blocks.push_back(cluster * how_.cluster + rank);
+    // Blocks begin in this order, so that of a cluster all come, whoever waits.
+    const std::size_t several = std::max<std::size_t>(most_resident, how_.cluster),
+                      slots = natural_order() ? how_.cluster : std::min(several, blocks.size());
     for (std::size_t i = 0; i < slots; ++i) {
-      resident.push_back(std::make_unique<resident_block>(how_, declared_bytes(), view_.checked));
-      resident.back()->begin(blocks[i], how_.grid, random());
+      resident_.push_back(std::make_unique<resident_block>(how_, declared_bytes(), view_.checked));
+      resident_.back()->begin(blocks[i], how_.grid, random());
     }
-    for (std::size_t begun = slots; !resident.empty();) {
-      const std::size_t turn = resident.size() == 1 ? 0 : random_.next() % resident.size();
-      enter(*resident[turn]);
+    for (std::size_t begun = slots; !resident_.empty();) {
+      const std::size_t turn = resident_.size() == 1 ? 0 : random_.next() % resident_.size();
+      enter(*resident_[turn]);
       take_turns();
-      if (!report_.empty()) return abandon(resident);
+      if (!report_.empty()) return abandon();
       if (!block_->ended()) continue;
       loaded_ = nullptr;
+      ended_[block_->number] = true;
       if (begun < blocks.size())
         block_->begin(blocks[begun++], how_.grid, random());
       else
-        resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
+        resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(turn));
     }
   }
 
@@ -106,9 +112,28 @@ class scheduler {
     for (; turns_ > 0 && !block_->ended() && report_.empty(); --turns_) {
       if (thread_state* const thread = block_->next(); thread != nullptr)
         resume(*thread);
+      else if (block_->waits_for_cluster())
+        return pass_cluster();
       else if (!block_->pass_barrier(random()))
         report_ = block_words() + ": " + block_->stuck();
     }
+  }
+
+  // The block whose turn it is waits for its cluster: all go on if they are there.
+  void pass_cluster() {
+    for (unsigned rank = 0; rank < how_.cluster; ++rank) {
+      if (ended_[number_of_peer(rank)])
+        report_ = text(block_words(), ": waits for block ", rank, " of its cluster, which has ended");
+      if (const resident_block* other = peer_of(rank); other == nullptr || !other->waits_for_cluster()) return;
+    }
+    for (unsigned rank = 0; rank < how_.cluster; ++rank) peer_of(rank)->pass_barrier(random());
+  }
+  std::size_t number_of_peer(unsigned rank) const { return block_->number / how_.cluster * how_.cluster + rank; }
+  // A block of the running one's cluster; null if it is not resident.
+  resident_block* peer_of(unsigned rank) const {
+    for (const auto& other : resident_)
+      if (other->number == number_of_peer(rank) && !other->ended()) return other.get();
+    return nullptr;
   }
 
   std::size_t declared_bytes() const { return static_cast<std::size_t>(view_.shared_end - view_.shared_begin); }
@@ -143,8 +168,8 @@ class scheduler {
   }
 
   // Drops all fibers where they stand: device code has nothing to destroy.
-  [[noreturn]] void abandon(const std::vector<std::unique_ptr<resident_block>>& resident) {
-    for (const auto& block : resident)
+  [[noreturn]] void abandon() {
+    for (const auto& block : resident_)
       for (auto& thread : block->threads())
         if (thread.now != phase::done && thread.now != phase::fresh) stacks_.give_back(thread.own.stack());
     throw failure(natural_order() ? report_ : text(report_, " (seed ", how_.seed, ")"));
@@ -223,6 +248,8 @@ class scheduler {
     if (start >= dynamic.data() && start + bytes <= dynamic.data() + dynamic.size())
       return look_for_race(declared_bytes() + static_cast<std::size_t>(start - dynamic.data()), bytes, kind);
     if (start >= constants_.begin && start + bytes <= constants_.end) return;
+    for (unsigned rank = 0; how_.cluster > 1 && rank < how_.cluster; ++rank)
+      if (const resident_block* other = peer_of(rank); other != nullptr && other->has_shared(start, bytes)) return;
     if (!natural_order() && --accesses_ == 0) {
       accesses_ = 1u << random_.next() % 10;  // some near each other, a hundred on the average
       leave();  // before the access is noted, so that nothing comes between the note and the access itself
@@ -273,6 +300,17 @@ class scheduler {
   }
 
   static void fail(const char* words) { current_->stop(words); }
+  static void* peer(const void* place, unsigned rank) {
+    auto& self = *current_;
+    resident_block* const other = self.peer_of(rank);
+    if (other == nullptr || !other->begun())
+      self.stop(text("the shared memory of block ", rank, " of the cluster, which has ",
+                     self.ended_[self.number_of_peer(rank)] ? "ended" : "not begun"));
+    char* const start = const_cast<char*>(static_cast<const char*>(place));
+    char* const there = other->place_like(start, self.view_.shared_begin, self.block_->dynamic_shared());
+    if (there == nullptr) self.stop("asks for another block's place of what is no shared memory");
+    return other == self.block_ ? start : there;
+  }
   static void fence() { current_->between_blocks_.fence(); }
 
   // From a fiber: ends the launch. The fiber is never resumed, so nothing on its stack may own memory by then.
@@ -313,6 +351,8 @@ class scheduler {
   std::vector<watched_block> memory_ = watched_memory::instance().blocks();
   watched_block last_block_;
   fiber main_;
+  std::vector<std::unique_ptr<resident_block>> resident_;
+  std::vector<bool> ended_ = std::vector<bool>(how_.grid.count());  // by the blocks' numbers
   resident_block *block_ = nullptr,
                  *loaded_ = nullptr;  // the one whose turn it is, and whose shared memory is in place
   thread_state* running_ = nullptr;

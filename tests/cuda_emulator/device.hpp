@@ -14,6 +14,7 @@
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__
 #define __constant__ static
 // Static memory is shared memory: the scheduler poisons it, and puts there what the block has whose turn it is. In a
@@ -79,7 +80,7 @@ inline constexpr bool checked = false;
 #endif
 
 inline void nothing() {}
-inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr, nullptr};
+inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr, nullptr, nullptr};
 inline char no_shared[1] = {1};
 inline void* dynamic_shared_start = no_shared;
 inline void* exchange_start = no_shared;
@@ -165,6 +166,14 @@ inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
 }
 inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
   return emulator::host.barrier(emulator::meeting::sync_threads_count, line, predicate);
+}
+// The blocks of a cluster: who arrives does so when it waits, since nothing here lies between the two.
+inline void __cluster_barrier_arrive() {}
+inline void __cluster_barrier_wait(int line = __builtin_LINE()) {
+  emulator::host.barrier(emulator::meeting::sync_cluster, line, 0);
+}
+inline void* __cluster_map_shared_rank(const void* place, unsigned rank) {
+  return emulator::host.peer(place, rank);
 }
 inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) {
   emulator::host.warp(emulator::meeting::sync_warp, line, mask, 0, -1);

@@ -10,11 +10,20 @@ using word = unsigned long long;
 using bytes = decltype(sizeof 0);
 
 /// What a thread waits for together with others.
-enum class meeting { sync_threads, sync_threads_and, sync_threads_or, sync_threads_count, sync_warp, shuffle, vote };
+enum class meeting {
+  sync_threads,
+  sync_threads_and,
+  sync_threads_or,
+  sync_threads_count,
+  sync_cluster,
+  sync_warp,
+  shuffle,
+  vote
+};
 
 /// What the scheduler does for a running kernel. All of it runs on the stack of the calling thread's fiber.
 struct services {
-  /// All threads of the block meet; the result is that of the vote over `predicate`.
+  /// All threads of the block meet, or those of its cluster; the result is that of the vote over `predicate`.
   int (*barrier)(meeting kind, int line, int predicate);
   /// The lanes of `mask` meet. shuffle: the value of `source`, a lane of the warp; vote: bit i is lane i's value.
   word (*warp)(meeting kind, int line, unsigned mask, word value, int source);
@@ -28,6 +37,8 @@ struct services {
   void (*fail)(const char* text);
   /// __threadfence: what the block did so far comes before its next atomic operation, for all others.
   void (*fence)();
+  /// Where block `rank` of the cluster has what lies at this place of shared memory.
+  void* (*peer)(const void* place, unsigned rank);
 };
 
 /// A kernel behind the parameters that the driver takes: a pointer to each argument.
@@ -41,6 +52,7 @@ struct kernel {
   bytes count;
   bytes most_threads = 1024;
   const char* read_only = "";
+  unsigned cluster = 1;  // blocks, along x
 };
 
 /// What the lanes of each warp of a block show each other in an instruction that they do together (device_mma.hpp).

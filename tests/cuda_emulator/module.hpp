@@ -38,12 +38,13 @@ inline std::string check_options() {
 
 /// The names of the kernels in a text: what follows `extern "C" __global__` up to its parameters.
 inline std::vector<std::string> kernels_of(std::string_view text) {
-  constexpr std::string_view mark = "__global__", bounds = "__launch_bounds__";
+  constexpr std::string_view mark = "__global__", bounds = "__launch_bounds__", clusters = "__cluster_dims__";
   const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::vector<std::string> names;
   for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
     auto open = text.find('(', at);
-    while (open != text.npos && text.substr(0, open).ends_with(bounds)) open = text.find('(', text.find(')', open));
+    while (open != text.npos && (text.substr(0, open).ends_with(bounds) || text.substr(0, open).ends_with(clusters)))
+      open = text.find('(', text.find(')', open));
     if (open == text.npos) break;
     auto end = open;
     while (end > at && !is_name(text[end - 1])) --end;
@@ -56,14 +57,14 @@ inline std::vector<std::string> kernels_of(std::string_view text) {
   return names;
 }
 
-/// How many threads a block of a kernel may have: the first number of its __launch_bounds__, 1024 without.
-inline int launch_bound_of(std::string_view text, const std::string& kernel) {
-  constexpr std::string_view mark = "__global__", bounds = "__launch_bounds__(";
-  auto name = text.find(" " + kernel + "(");
-  if (name == text.npos) return 1024;
-  const auto start = text.rfind(mark, name);
-  const auto found = text.find(bounds, start == text.npos ? 0 : start);
-  return found == text.npos || found > name ? 1024 : std::atoi(std::string(text.substr(found + bounds.size())).c_str());
+/// The first number of an attribute of a kernel; `without` if it has none. Of `__launch_bounds__`, how many threads a
+/// block may have; of `__cluster_dims__`, how many blocks a cluster has.
+inline int attribute_of(std::string_view text, const std::string& kernel, const std::string& attribute, int without) {
+  const auto name = text.find(" " + kernel + "(");
+  if (name == text.npos) return without;
+  const auto start = text.rfind("__global__", name), found = text.find(attribute + "(", start == text.npos ? 0 : start);
+  if (found == text.npos || found > name) return without;
+  return std::atoi(std::string(text.substr(found + attribute.size() + 1)).c_str());
 }
 
 /// For each parameter of a kernel 'r' if it is a `const T* __restrict__`, which is read through a cache that does not
@@ -120,8 +121,9 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
   for (const std::string& name : kernels_of(text))
     whole += "extern const emulator::kernel kiln_kernel_" + name + ";\nconst emulator::kernel kiln_kernel_" + name +
              "{&emulator::call<&" + name + ">::run, emulator::call<&" + name + ">::sizes, emulator::call<&" + name +
-             ">::count, " + std::to_string(launch_bound_of(text, name)) + ", \"" + read_only_parameters(text, name) +
-             "\"};\n";
+             ">::count, " + std::to_string(attribute_of(text, name, "__launch_bounds__", 1024)) + ", \"" +
+             read_only_parameters(text, name) + "\", " +
+             std::to_string(attribute_of(text, name, "__cluster_dims__", 1)) + "};\n";
   whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
   for (const auto& [name, content] : headers) {
     const std::string path = folder.path() + "/" + name;
@@ -175,7 +177,9 @@ class module {
       places[i] = &addresses[i];
     }
     places.push_back(nullptr);
-    emulate::run(view_, kernel.run, how, places.data(), constants_);
+    shape clustered = how;
+    clustered.cluster = kernel.cluster;
+    emulate::run(view_, kernel.run, clustered, places.data(), constants_);
   }
 
   /// Runs a kernel. The types of the arguments must be exactly those of its parameters: the driver cannot convert

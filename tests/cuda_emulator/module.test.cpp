@@ -31,6 +31,17 @@ extern "C" __global__ void __launch_bounds__(256) total(const float* __restrict_
   }
 }
 
+extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(64)
+    numbers_in_cluster(int* out, int begins, int meets) {
+  __shared__ int numbers[4];
+  const auto meet = [] { __cluster_barrier_arrive(), __cluster_barrier_wait(); };
+  if (begins) meet();
+  if (threadIdx.x < 4)
+    static_cast<int*>(__cluster_map_shared_rank(numbers, threadIdx.x))[blockIdx.x % 4] = blockIdx.x + 1;
+  if (meets) meet();
+  if (threadIdx.x == 63) out[blockIdx.x] = numbers[0] + numbers[1] + numbers[2] + numbers[3];
+}
+
 extern "C" __global__ void total_without_barrier(const float* in, float* out) {
   __shared__ float part[256];
   part[threadIdx.x] = in[threadIdx.x];
@@ -433,7 +444,7 @@ TEST_CASE("dynamic shared memory is declared as in CUDA") {
 
 TEST_CASE("the kernels of a text are found by their mark") {
   const auto names = emulate::kernels_of(text);
-  CHECK(names.size() == 28);
+  CHECK(names.size() == 29);
   CHECK(names.front() == "total");
   CHECK(names.back() == "reads_back");
 }
@@ -513,6 +524,21 @@ TEST_CASE("each block has shared memory of its own, declared and dynamic, while 
       CHECK(out[static_cast<std::size_t>(i)].given == i / 2);
     }
   }
+}
+
+TEST_CASE("the blocks of a cluster reach each other's shared memory, and show who does not wait") {
+  buffer<int> out(12);
+  int early = 0, wrong = 0;
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    CHECK(report("numbers_in_cluster", {{12}, {64}, 0, seed}, out.data(), 1, 1) == "nothing to report");
+    for (int i = 0; i < 12; ++i) CHECK(out[static_cast<std::size_t>(i)] == 16 * (i / 4) + 10);
+    early += holds(report("numbers_in_cluster", {{12}, {64}, 0, seed}, out.data(), 0, 1), "which has not begun");
+    wrong += report("numbers_in_cluster", {{12}, {64}, 0, seed}, out.data(), 1, 0) != "nothing to report" ||
+             out[0] != 10 || out[7] != 26 || out[11] != 42;
+  }
+  CHECK(early >= 16);
+  CHECK(wrong >= 16);
+  CHECK(holds(report("numbers_in_cluster", {{6}, {64}}, out.data(), 1, 1), "whole clusters"));
 }
 
 TEST_CASE("what is read through the read-only cache does not learn of what the kernel writes") {

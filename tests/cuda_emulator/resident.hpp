@@ -52,11 +52,12 @@ class resident_block {
       threads_[i].index = {i % how.block.x, i / how.block.x % how.block.y, i / how.block.x / how.block.y};
   }
 
-  /// Becomes block `number` of the grid. What an earlier one left in shared memory must not be of use.
-  void begin(std::size_t number, const size3& grid, order_source* random) {
-    index = {static_cast<unsigned>(number % grid.x), static_cast<unsigned>(number / grid.x % grid.y),
-             static_cast<unsigned>(number / grid.x / grid.y)};
-    clock = block_race_log::clock(number);
+  /// Becomes block `which` of the grid. What an earlier one left in shared memory must not be of use.
+  void begin(std::size_t which, const size3& grid, order_source* random) {
+    index = {static_cast<unsigned>(which % grid.x), static_cast<unsigned>(which / grid.x % grid.y),
+             static_cast<unsigned>(which / grid.x / grid.y)};
+    number = which;
+    clock = block_race_log::clock(which);
     std::fill(declared_.begin(), declared_.end(), '\xff');
     std::fill(dynamic_.begin(), dynamic_.end(), '\xff');
     for (auto& thread : threads_) thread.now = phase::fresh;
@@ -65,6 +66,29 @@ class resident_block {
   }
 
   bool ended() const { return remaining_ == 0; }
+  bool begun() const {
+    return std::any_of(threads_.begin(), threads_.end(), [](const auto& t) { return t.now != phase::fresh; });
+  }
+  /// Whether all threads wait for the other blocks of the cluster.
+  bool waits_for_cluster() const {
+    return std::all_of(threads_.begin(), threads_.end(), [&](const auto& t) {
+      return t.now == phase::waits_for_block && t.kind == emulator::meeting::sync_cluster && t.line == threads_[0].line;
+    });
+  }
+  /// Where it has, while another block runs, what lies at this place of the running one's memory, whose text declares
+  /// what begins at `declared` and which has `dynamic`; null if that is no shared memory.
+  char* place_like(const char* place, const char* declared, const std::vector<char>& dynamic) {
+    if (place >= declared && place < declared + declared_.size()) return declared_.data() + (place - declared);
+    if (place >= dynamic.data() && place < dynamic.data() + dynamic.size())
+      return dynamic_.data() + (place - dynamic.data());
+    return nullptr;
+  }
+  bool has_shared(const char* start, std::size_t bytes) const {
+    const auto within = [&](const std::vector<char>& memory) {
+      return start >= memory.data() && start + bytes <= memory.data() + memory.size();
+    };
+    return within(declared_) || within(dynamic_);
+  }
 
   /// The thread whose turn it is; null if none can go on.
   thread_state* next() {
@@ -157,7 +181,7 @@ class resident_block {
     for (const auto& thread : threads_) {
       std::string where;
       if (thread.now == phase::done) where = "ended";
-      if (thread.now == phase::waits_for_block) where = text("at __syncthreads in line ", thread.line);
+      if (thread.now == phase::waits_for_block) where = text("at ", name_of(thread.kind), " in line ", thread.line);
       if (thread.now == phase::waits_for_warp)
         where = text("at ", name_of(thread.kind), " in line ", thread.line, " with mask ", hex(thread.mask));
       auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == where; });
@@ -181,6 +205,7 @@ class resident_block {
   emulator::lane_exchange& exchange() { return *exchange_; }
 
   std::array<unsigned, 3> index{};
+  std::size_t number = 0;
   block_race_log::clock clock;
 
  private:

@@ -96,6 +96,13 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
     return invalid_option;
   }
   ++compiled;
+  const bool clusters = made->text.find("__cluster_dims__") != made->text.npos;
+  for (int i = 0; i < count; ++i)
+    for (const char* old : {"_75", "_80", "_86", "_89"})
+      if (clusters && std::string_view(options[i]).ends_with(old)) {
+        made->log = "error: __cluster_dims__ is not supported for this GPU architecture";
+        return compilation;
+      }
   try {
     made->object = emulate::compile(made->text, made->headers);
     constexpr std::size_t most = 48 << 10;

@@ -31,6 +31,7 @@ struct shape {
   size3 grid, block;
   std::size_t shared_bytes = 0;
   std::uint64_t seed = 1;
+  unsigned cluster = 1;  ///< blocks, along x, that reach each other's shared memory
 };
 
 /// Memory that the code of a kernel may read besides device memory: the constants of its shared object.
@@ -61,6 +62,8 @@ inline const char* name_of(emulator::meeting kind) {
       return "shuffle";
     case emulator::meeting::vote:
       return "vote";
+    case emulator::meeting::sync_cluster:
+      return "__cluster_barrier_wait";
     default:
       return "__syncthreads";
   }
