@@ -6,7 +6,7 @@ For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
 hold their row in registers, excepted), and for all threads in transposes, six of eight blocks in columns; in maps no
 instruction that waits for a load of 16 bytes between those of one step: they are to be under way together; and in
-reductions of everything four such loads at once, in transposes two.
+reductions of everything four such loads at once, in transposes two. Texts of clusters are for sm_90 and newer.
 Needs NVRTC (KILN_LIBNVRTC, the loader's folders, the toolkit's, or those of Python's wheels), else nvcc (PATH, the
 toolkit's folder, or KILN_CUDA_TOOLS=DIR:DIR); no disassembler and no GPU. Exits 77 without either.
 Prints one line per breach and exits 1 if there is any.
@@ -195,8 +195,9 @@ def check(texts, project, chosen):
     breaches = [] if files else [f"{texts}: no texts"]
     wide_loads = dict.fromkeys(chosen, 0)
     # Row programs hold their row in registers, and say so in their launch bounds.
-    holds_rows = re.compile(r"(warp|block)_per_row")
-    cases = [(file, architecture) for file in files for architecture in chosen]
+    holds_rows = re.compile(r"(warp|block|cluster)_per_row")
+    cases = [(file, architecture) for file in files for architecture in chosen
+             if int(architecture[3:]) >= 90 or "__cluster_dims__" not in file.read_text()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         compiled = list(pool.map(lambda case: compiler.compile(*case, project), cases))
     for (file, architecture), (cubin, words) in zip(cases, compiled):

@@ -39,6 +39,7 @@ driver_result refuse_in_capture() {
   return state::instance().capturing() ? driver_result::stream_capture_unsupported : ok;
 }
 
+constexpr int multiprocessors = 4;
 constexpr std::size_t registers_of_a_block = 65536;
 
 // Null for the default stream, which every context has.
@@ -226,7 +227,7 @@ driver_result cuDeviceGetAttribute(int* value, device_attribute which, device_nu
     case device_attribute::max_shared_memory_per_block:
       return *value = 48 << 10, ok;
     case device_attribute::multiprocessor_count:
-      return *value = 4, ok;
+      return *value = multiprocessors, ok;
     case device_attribute::l2_cache_size:
       return *value = 4 << 20, ok;
     case device_attribute::max_threads_per_multiprocessor:
@@ -556,6 +557,16 @@ driver_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, function_
                       static_cast<int>((227u << 10) / std::max<std::size_t>(shared, 1))});
   return ok;
 }
+driver_result cuOccupancyMaxActiveClusters(int* clusters, function_handle function, const launch_config* config) {
+  const unsigned cluster = function->kernel->cluster;
+  if (config->grid_x % cluster != 0 || config->attribute_count != 0) return driver_result::invalid_value;
+  const unsigned threads = config->block_x * config->block_y * config->block_z;
+  int blocks = 0;
+  const driver_result result =
+      cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(threads), config->shared_bytes);
+  *clusters = static_cast<int>(std::max(1u, static_cast<unsigned>(blocks * multiprocessors) / cluster));
+  return result;
+}
 driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                              stream_handle stream, void** arguments, void**) {
@@ -566,7 +577,7 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
   const emulate::shape how{
       {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, static_cast<std::uint64_t>(all.settings["seed"])};
   if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
-      shared > static_cast<std::size_t>(function->dynamic_shared_limit))
+      grid_x % function->kernel->cluster != 0 || shared > static_cast<std::size_t>(function->dynamic_shared_limit))
     return driver_result::invalid_value;
   // More threads than the kernel was compiled for, or than have registers.
   if (how.block.count() > function->kernel->most_threads ||

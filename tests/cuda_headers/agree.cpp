@@ -102,6 +102,7 @@ constexpr bool forms[] = {
     same_form<decltype(ours::function_set_attribute), decltype(&cuFuncSetAttribute)>,
     same_form<decltype(ours::function_get_parameter), decltype(&cuFuncGetParamInfo)>,
     same_form<decltype(ours::blocks_per_multiprocessor), decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>,
+    same_form<decltype(ours::active_clusters), decltype(&cuOccupancyMaxActiveClusters)>,
     same_form<decltype(ours::launch_kernel), decltype(&cuLaunchKernel)>,
     same_form<decltype(ours::stream_begin_capture), decltype(&cuStreamBeginCapture)>,
     same_form<decltype(ours::stream_end_capture), decltype(&cuStreamEndCapture)>,
@@ -113,6 +114,12 @@ constexpr bool forms[] = {
 };
 static_assert(all(forms));
 static_assert(std::size(forms) * sizeof(void*) == offsetof(ours, file), "a function is not compared");
+static_assert(sizeof(launch_config) == sizeof(CUlaunchConfig));
+static_assert(offsetof(launch_config, block_x) == offsetof(CUlaunchConfig, blockDimX));
+static_assert(offsetof(launch_config, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(launch_config, stream) == offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(launch_config, attributes) == offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(launch_config, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(equal(driver_result::success, CUDA_SUCCESS));
 static_assert(equal(driver_result::invalid_value, CUDA_ERROR_INVALID_VALUE));
 static_assert(equal(driver_result::unknown, CUDA_ERROR_UNKNOWN));

@@ -28,7 +28,10 @@ void write_all(const std::string& type) {
   write("softmax_" + type, softmax(x, 1));
   write("layer_norm_" + type, layer_norm(x, 1) * row);
   write("short_rows_" + type, softmax(empty<T>({1 << 16, 64}), 1));
-  write("long_rows_" + type, softmax(empty<T>({64, 100000}), 1));
+  write("long_rows_" + type, softmax(empty<T>({256, 1 << 20}), 1));
+  const auto wide = empty<T>({64, 131072});
+  write("cluster_" + type, softmax(wide, 1));
+  write("two_rows_" + type, softmax(wide + empty<T>({64, 131072}), 1));
   write("columns_" + type, sum(x, 0));
   write("sum_" + type, sum(x));
 }

@@ -79,11 +79,16 @@ TEST_CASE("bundle_sources: rows of usual lengths, reductions along the last axis
   rows.tape.result(x - row_max(x));
   const auto of_rows = texts_of({rows.entry()});
   for (const std::int64_t n : {64, 768, 1024, 32768, 65536})
-    CHECK(missing(place(rows, {100, n}, 2, {n, 1}), of_rows, false) == 0);
+    for (const cuda::device_shape& device :  // of sm_90, 120, 80 and 86
+         {cuda::device_shape{},
+          {.shared_bytes = 99 << 10},
+          {.shared_bytes = 163 << 10, .cluster = 1},
+          {.shared_bytes = 99 << 10, .cluster = 1}})
+      CHECK(missing(place(rows, {100, n}, 2, {n, 1}), of_rows, false, device) == 0);
   // Of long rows in shared memory there are some lengths; the text for rows that are read once per pass does for
   // others.
   CHECK(missing(place(rows, {100, 50000}, 2, {50000, 1}), of_rows, false) == 1);
-  CHECK(missing(place(rows, {100, 50000}, 2, {50000, 1}), of_rows, false, {.shared_bytes = 0}) == 0);
+  CHECK(missing(place(rows, {100, 50000}, 2, {50000, 1}), of_rows, false, {.shared_bytes = 0, .cluster = 1}) == 0);
 
   known_tape sum;
   sum.stores = {dtype::float32};

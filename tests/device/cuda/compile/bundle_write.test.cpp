@@ -47,6 +47,16 @@ TEST_CASE("bundle_write: every kernel is found again, several in one image, for 
   CHECK(read.find(cuda::bundle_key(sources[0].text, 80)) != read.find(cuda::bundle_key(sources[8].text, 80)));
 }
 
+TEST_CASE("bundle_write: a kernel of clusters is left out for architectures that have none") {
+  emulate::stand_in();
+  const std::vector<cuda::source> sources{
+      {"extern \"C\" __global__ void __cluster_dims__(2, 1, 1) pair(int* x) { *x = 1; }", "pair", {}, 256, 0, 2}};
+  const cuda_cache_test::folder folder;
+  const std::string path = folder.path() / "bundle";
+  cuda::write_bundle(path, cuda::compile_bundle(sources, {80, 90}, cuda::nvrtc()));
+  CHECK(cuda::bundle(*cuda::detail::file_part::whole(path)).architectures() == std::vector<int>{90});
+}
+
 TEST_CASE("bundle_write: what does not compile ends it, with the compiler's words and the text") {
   emulate::stand_in();
   auto sources = random_kernels();

@@ -93,6 +93,34 @@ TEST_CASE(
   CHECK(plan_of(8192, cuda::most_row_bytes).shared_bytes == 0);
 }
 
+TEST_CASE("specialise_rows: longer rows are held by as few blocks of a cluster as can, if they are read again") {
+  const auto plan_of = [](std::int64_t length, int cluster, bool again = true) {
+    sheet s;
+    const symbol g = s.leaf(0), y = s.leaf(1), sum = row_sum(g * y);
+    s.result(again ? (g - sum) * y : sum);
+    cuda::task job = cuda::task_for(view_of(s.p), {600, length});
+    job.reduced_axes = 0b10;
+    job.reduction_rooted = !again;
+    for (std::size_t k = 0; k < 2; ++k) job.leaves[k] = {memory + 64 * k, {length, 1}, dtype::float32};
+    job.results[0].data = memory + 16384;
+    job.results[0].strides = again ? dims{length, 1} : dims{1, 0};
+    return cuda::plan_rows(job, cuda::most_row_bytes, cluster);
+  };
+  CHECK(plan_of(32768, 8).cluster == 1);
+  CHECK(plan_of(65536, 8).cluster == 2);
+  CHECK(plan_of(1 << 18, 8).cluster == 8);
+  CHECK(plan_of(1 << 18, 4).shape == cuda::kernel_shape::long_rows);
+  CHECK(plan_of(1 << 20, 8).shape == cuda::kernel_shape::long_rows);
+  CHECK(plan_of(65536, 1).shape == cuda::kernel_shape::long_rows);
+  CHECK(plan_of(131072, 8, false).shape == cuda::kernel_shape::long_rows);
+  const cuda::plan p = plan_of(1 << 18, 8);
+  CHECK(p.cluster * p.threads * p.held * p.step >= 1 << 18);
+  CHECK(cuda::shares_of(p, 24) == 3);
+  CHECK(cuda::whole_clusters(p, 30) == 24);
+  CHECK(cuda::whole_clusters(p, 3) == 8);
+  CHECK(p.key().find("cluster_per_row rank 2 row 1 step 4 int32 threads 1024 cluster 8 held") == 0);
+}
+
 TEST_CASE("specialise_rows: results narrower than the domain are sums") {
   auto sum = [](const dims& y) {
     sheet s;

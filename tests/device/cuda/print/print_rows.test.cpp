@@ -13,9 +13,9 @@ using namespace rows_test;
 
 namespace {
 
-void plan_and_print(row_case& c, bool wide = false) {
+void plan_and_print(row_case& c, bool wide = false, int cluster = 1) {
   c.what = c.written;
-  c.how = cuda::plan_rows(c.what);
+  c.how = cuda::plan_rows(c.what, cuda::most_row_bytes, cluster);
   c.how.wide |= wide;
   c.printed = cuda::print_rows(c.what, c.how);
 }
@@ -108,6 +108,40 @@ TEST_CASE("print_rows: rows that fill a block lie in shared memory too, or are c
   CHECK(shared > 0);
   CHECK(ahead > 0);
   CHECK(both > 0);
+}
+
+TEST_CASE("print_rows: rows that no block can hold are held by clusters of blocks") {
+  std::deque<row_case> cases;
+  const auto add = [&](const char* name, dtype type, bool gradient, std::int64_t rows, std::int64_t length) {
+    for (const formula& f : formulas())
+      if (f.name == std::string(name)) plan_and_print(cases.emplace_back(f, type, gradient, rows, length), false, 8);
+  };
+  add("softmax", dtype::float32, false, 3, 70001);
+  add("softmax", dtype::float32, true, 2, 65536);  // two arrays
+  add("log_softmax", dtype::bfloat16, false, 2, 98304);
+  add("rms_norm", dtype::float64, true, 1, 32768);
+  add("variance", dtype::float32, false, 2, 262144);  // one value per row
+  const emulated::module module(together(cases));
+  std::set<int> blocks;
+  for (row_case& c : cases) {
+    blocks.insert(c.how.cluster);
+    CHECK_MESSAGE(c.how.shape == cuda::kernel_shape::cluster_per_row, c.name);
+    CHECK(c.how.shared_bytes <= cuda::most_row_bytes);
+    const auto start = c.before();
+    run(c, module, 2);
+    c.check(start, 5 * tolerance(c.written.results[0].type));
+  }
+  CHECK(blocks == std::set<int>{2, 8});
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) {
+    MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    return;
+  }
+  for (const int architecture : {90, 100, 120}) {
+    const auto made = nvrtc.compile(together(cases), architecture);
+    CHECK_MESSAGE(made.good, made.log);
+    CHECK_MESSAGE(made.log.empty(), made.log);
+  }
 }
 
 TEST_CASE("print_rows: softmax and layer norm compile for four architectures and stay in registers") {

@@ -39,10 +39,15 @@ class source_set {
       return reinterpret_cast<void*>(at);
     };
     try {
-      // Long rows are held in the shared memory that a block may have: sm_90 and sm_100, sm_80, and smaller devices.
-      // Without any, one text does for all lengths that no other fits.
-      for (const std::size_t shared : {most_row_bytes, std::size_t{163} << 10, std::size_t{99} << 10, std::size_t{0}}) {
-        const device_shape device{.shared_bytes = shared};
+      // Long rows are held in the shared memory that a block may have, by clusters of blocks where there are any: sm_90
+      // and sm_100, sm_120, sm_80, and smaller devices. Without either, one text does for all lengths that no other
+      // fits.
+      for (const auto& [kibibytes, cluster] : {std::pair<std::size_t, int>{most_row_bytes >> 10, most_cluster},
+                                               {99, most_cluster},
+                                               {163, 1},
+                                               {99, 1},
+                                               {0, 1}}) {
+        const device_shape device{.shared_bytes = kibibytes << 10, .cluster = cluster};
         for (const launch& l : general ? schedule_general(job, device, memory) : schedule(job, device, memory))
           add(print_kernel(l));
         if (general || count_reductions(job.tape) == 0) break;

@@ -11,15 +11,18 @@ KILN_INLINE std::string compile_bundle(const std::vector<source>& sources, const
   constexpr std::size_t per_image = 8;  // the compiler's own start is a good part of the time of one kernel
   std::vector<bundle_part> parts;
   std::vector<compile_request> requests;
-  for (const int architecture : architectures)
-    for (std::size_t first = 0; first < sources.size(); first += per_image) {
-      parts.push_back({.architecture = architecture, .keys = {}, .image = {}});
-      requests.push_back({.text = {}, .name = sources[first].name, .architecture = architecture});
-      for (std::size_t i = first; i < std::min(sources.size(), first + per_image); ++i) {
-        parts.back().keys.push_back(bundle_key(sources[i].text, architecture));
-        requests.back().text += sources[i].text;
+  for (const int architecture : architectures) {
+    std::size_t count = 0;
+    for (const source& one : sources) {
+      if (one.architecture() > architecture) continue;
+      if (count++ % per_image == 0) {
+        parts.push_back({.architecture = architecture, .keys = {}, .image = {}});
+        requests.push_back({.text = {}, .name = one.name, .architecture = architecture});
       }
+      parts.back().keys.push_back(bundle_key(one.text, architecture));
+      requests.back().text += one.text;
     }
+  }
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failed;

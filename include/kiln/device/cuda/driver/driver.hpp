@@ -74,6 +74,7 @@ struct driver_functions {
   /// Of one parameter; null in a driver before CUDA 12.4.
   function<function_handle, std::size_t, std::size_t*, std::size_t*>* function_get_parameter;
   function<int*, function_handle, int, std::size_t>* blocks_per_multiprocessor;
+  function<int*, function_handle, const launch_config*>* active_clusters;
   function<function_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle, void**,
            void**>* launch_kernel;
 

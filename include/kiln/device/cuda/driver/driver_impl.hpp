@@ -55,6 +55,7 @@ KILN_INLINE void resolve(driver_functions& api) {
   from.get(api.function_set_attribute, "cuFuncSetAttribute");
   api.function_get_parameter = reinterpret_cast<decltype(api.function_get_parameter)>(from.find("cuFuncGetParamInfo"));
   from.get(api.blocks_per_multiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  from.get(api.active_clusters, "cuOccupancyMaxActiveClusters");
   from.get(api.launch_kernel, "cuLaunchKernel");
   from.get(api.stream_begin_capture, "cuStreamBeginCapture_v2");
   from.get(api.stream_end_capture, "cuStreamEndCapture");

@@ -85,6 +85,16 @@ class device_function {
     check(driver().blocks_per_multiprocessor(&blocks, handle_, threads, shared_bytes), "blocks_per_multiprocessor");
     return blocks;
   }
+  /// How many clusters of a kernel that is made of them the whole device runs at a time.
+  int clusters(int cluster, int threads, std::size_t shared_bytes) const {
+    const device_scope scope(device_);
+    const launch_config config{.grid_x = static_cast<unsigned>(cluster),
+                               .block_x = static_cast<unsigned>(threads),
+                               .shared_bytes = static_cast<unsigned>(shared_bytes)};
+    int count = 0;
+    check(driver().active_clusters(&count, handle_, &config), "cuOccupancyMaxActiveClusters");
+    return count;
+  }
   /// Registers of a thread, bytes of local memory (spilled registers), and so on.
   int attribute(function_attribute which) const {
     int value = 0;

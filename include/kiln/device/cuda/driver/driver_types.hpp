@@ -82,6 +82,16 @@ enum class function_attribute : int {
   max_dynamic_shared_size_bytes = 8
 };
 
+/// How a driver is told of a launch that it has not to do (CUlaunchConfig).
+struct launch_config {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared_bytes = 0;
+  stream_handle stream = nullptr;
+  void* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 enum class pointer_attribute : int { memory_type = 2, device_ordinal = 9 };
 enum class memory_type : unsigned { host = 1, device = 2 };
 

@@ -29,7 +29,7 @@ struct launch {
 /// them.
 inline std::int64_t fitting_blocks(const launch& what, std::int64_t resident) {
   const bool counted = !what.scratch.empty() && what.how.shape != kernel_shape::reduce_all;
-  return counted ? what.blocks : std::max<std::int64_t>(1, std::min(what.blocks, resident));
+  return counted ? what.blocks : whole_clusters(what.how, std::min(what.blocks, resident));
 }
 
 /// What of the device a schedule depends on.
@@ -37,6 +37,7 @@ struct device_shape {
   int processors = 132;                       ///< streaming multiprocessors
   int blocks_on_each = 8;                     ///< of 256 threads, that a processor runs at once
   std::size_t shared_bytes = most_row_bytes;  ///< that a block may have
+  int cluster = most_cluster;                 ///< blocks that may hold a row together: 1 before sm_90
   std::int64_t resident(const plan& p) const {
     return std::int64_t{processors} * std::max(1, blocks_on_each * 256 / p.threads);
   }

@@ -56,11 +56,14 @@ class scheduler {
   /// Rows and parts of rows.
   static constexpr std::int64_t shortest_row_to_cut = 32768, shortest_part = 4096;
 
-  // Rows that would keep less than half of the device busy, one block each.
+  // Rows that would keep less than half of the device busy, one block each, or one cluster.
   bool few_long_rows(const task& job) const {
     if (job.domain.rank() == 0 || !(job.reduced_axes >> (job.domain.rank() - 1) & 1)) return false;
-    return job.domain.back() >= shortest_row_to_cut &&
-           elements_of(job.domain) / job.domain.back() * 2 <= device_.processors;
+    const std::int64_t rows = elements_of(job.domain) / std::max<std::int64_t>(1, job.domain.back());
+    if (job.domain.back() < shortest_row_to_cut || rows * 2 > device_.processors) return false;
+    task planned = job;
+    return one_pass(job.tape) ||
+           rows * plan_rows(planned, device_.shared_bytes, device_.cluster).cluster * 2 <= device_.processors;
   }
   static bool all_reduced(const task& job) { return job.reduced_axes == (1u << job.domain.rank()) - 1; }
   static bool narrow(const task& job) {
@@ -133,13 +136,13 @@ class scheduler {
 
   void add_rows(task job) {
     if (count_reductions(job.tape) == 0) set_row(job);
-    plan p = plan_rows(job, device_.shared_bytes);
+    plan p = plan_rows(job, device_.shared_bytes, device_.cluster);
     bool leaves_shares = false;
     for (const summed s : p.sums) leaves_shares |= s == summed::across_rows || s == summed::everything;
     push(job, p);
     if (!leaves_shares) return;
     launch& mine = launches.back();
-    mine.blocks = std::min<std::int64_t>(mine.blocks, 2 * device_.processors);
+    mine.blocks = whole_clusters(p, std::min<std::int64_t>(mine.blocks, 2 * device_.processors));
     const std::int64_t shares = shares_of(p, mine.blocks), length = job.domain.back();
     mine.scratch.assign(job.results.size(), 0);
     std::vector<task> folds;

@@ -47,8 +47,10 @@ struct parameter {
 struct source {
   std::string text, name;
   std::vector<parameter> parameters;
-  int threads = 256;             ///< of a block
-  std::size_t shared_bytes = 0;  ///< dynamic shared memory of a block
+  int threads = 256;                                         ///< of a block
+  std::size_t shared_bytes = 0;                              ///< dynamic shared memory of a block
+  int cluster = 1;                                           ///< blocks of a cluster: sm_90 and newer have them
+  int architecture() const { return cluster > 1 ? 90 : 0; }  ///< the oldest that it compiles for, if not all
 };
 
 /// What divides 32-bit numbers below 2^31 by n with a multiplication: q = (high half of x * magic + x) >> shift
@@ -73,15 +75,20 @@ std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, const ta
                                         const std::vector<std::uint64_t>& scratch = {}, std::uint64_t fault = 0,
                                         std::uint64_t draw_offset = 0, std::uint64_t finished = 0);
 
+/// As many whole clusters as that many blocks are, one at least; of other plans a cluster is a block.
+inline std::int64_t whole_clusters(const plan& p, std::int64_t blocks) {
+  return std::max<std::int64_t>(1, blocks / p.cluster) * p.cluster;
+}
+
 /// Rows that one block works on at a time, in a row program.
 int rows_per_block(const plan& p);
 
 /// Blocks to launch, `plan::threads` threads each, where `resident` blocks of this kernel run at once on the whole
-/// device. Threads walk on by the whole grid until nothing is left, so any number will do.
+/// device. Threads walk on by the whole grid until nothing is left, so any number of whole clusters will do.
 std::int64_t blocks_for(const plan& p, const task& job, std::int64_t resident);
 
-/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks, one for each warp or block
-/// that holds rows: rows of as many values as
+/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks, one for each warp, block
+/// or cluster that holds rows: rows of as many values as
 /// the row has for results summed across rows, single values for those summed altogether.
 std::int64_t shares_of(const plan& p, std::int64_t blocks);
 

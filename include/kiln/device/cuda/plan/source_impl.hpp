@@ -143,8 +143,9 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
       break;
     case kernel_shape::warp_per_row:
     case kernel_shape::block_per_row:
+    case kernel_shape::cluster_per_row:
     case kernel_shape::long_rows:
-      wanted = (detail::rows_of(job, p) + rows_per_block(p) - 1) / rows_per_block(p);
+      wanted = (detail::rows_of(job, p) + rows_per_block(p) - 1) / rows_per_block(p) * p.cluster;
       break;
     case kernel_shape::columns:
       wanted = detail::tiles_of(job, p) * detail::parts_of(job);
@@ -157,11 +158,11 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
       break;
     }
   }
-  return std::max<std::int64_t>(1, std::min(wanted, resident));
+  return whole_clusters(p, std::min(wanted, resident));
 }
 
 KILN_INLINE std::int64_t shares_of(const plan& p, std::int64_t blocks) {
-  return blocks * (p.shape == kernel_shape::warp_per_row ? p.threads / 32 : 1);
+  return blocks * (p.shape == kernel_shape::warp_per_row ? p.threads / 32 : 1) / p.cluster;
 }
 
 }  // namespace kiln::cuda

@@ -53,13 +53,14 @@ enum class summed : std::uint8_t {
 };
 
 enum class kernel_shape : std::uint8_t {
-  map,            ///< every element by itself
-  warp_per_row,   ///< a row program whose rows a warp, or some lanes of one, hold in registers
-  block_per_row,  ///< ... a block holds in registers
-  long_rows,      ///< ... a block walks through once per pass
-  reduce_all,     ///< one value of everything: partial results per block, which the last block folds
-  columns,        ///< rows that lie across memory, reduced down
-  transpose,      ///< a map with leaves whose fast axis is another one, turned in shared memory
+  map,              ///< every element by itself
+  warp_per_row,     ///< a row program whose rows a warp, or some lanes of one, hold in registers
+  block_per_row,    ///< ... a block holds in registers
+  cluster_per_row,  ///< ... several blocks hold together, which reach each other's shared memory: sm_90 and newer
+  long_rows,        ///< ... a block walks through once per pass
+  reduce_all,       ///< one value of everything: partial results per block, which the last block folds
+  columns,          ///< rows that lie across memory, reduced down
+  transpose,        ///< a map with leaves whose fast axis is another one, turned in shared memory
 };
 
 /// The name of a shape, as it stands in keys and kernel names.
@@ -71,6 +72,8 @@ constexpr const char* name(kernel_shape shape) {
       return "warp_per_row";
     case kernel_shape::block_per_row:
       return "block_per_row";
+    case kernel_shape::cluster_per_row:
+      return "cluster_per_row";
     case kernel_shape::long_rows:
       return "long_rows";
     case kernel_shape::reduce_all:
@@ -82,6 +85,9 @@ constexpr const char* name(kernel_shape shape) {
   }
   return "transpose";
 }
+
+/// Blocks that every device of sm_90 and newer takes as a cluster.
+inline constexpr int most_cluster = 8;
 
 /// Blocks of 256 threads that fill a multiprocessor, `full_blocks` in kernels/map.cuh: 8, or 6 of some.
 inline constexpr int all_blocks = 8;
@@ -96,6 +102,7 @@ struct plan {
   int threads = 256;                      ///< per block
   int least_blocks = 0;                   ///< that a multiprocessor is to hold: bounds registers; follows from the rest
   int lanes = 32;                         ///< of warp_per_row: those that hold a row
+  int cluster = 1;                        ///< of cluster_per_row: blocks that hold a row
   int held = 0;                           ///< of row programs in registers: steps of a row that one thread holds
   bool recompute = false;                 ///< row programs: no pass leaves values of its own to a later one
   std::size_t shared_bytes = 0;           ///< dynamic shared memory of a block

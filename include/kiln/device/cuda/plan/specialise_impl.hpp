@@ -157,6 +157,7 @@ KILN_INLINE std::string plan::key() const {
   out += message(" step ", step, wide ? " int64" : " int32");
   if (threads != 256) out += message(" threads ", threads);
   if (lanes != 32) out += message(" lanes ", lanes);
+  if (cluster != 1) out += message(" cluster ", cluster);
   if (held) out += message(" held ", held);
   if (recompute) out += " recomputed";
   if (tile) out += message(" tile ", tile);

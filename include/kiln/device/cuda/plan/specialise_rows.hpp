@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The plan of row programs: who holds a row (a warp, a block, or nobody: then it is walked through once per pass), how
-// many steps of it each thread keeps in registers, and which results are sums.
+// The plan of row programs: who holds a row (a warp, a block, a cluster of blocks, or nobody: then it is walked through
+// once per pass), how many steps of it each thread keeps in registers, and which results are sums.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,8 @@ int power_of_two_at_least(std::int64_t n);
 /// The passes over a row that read each leaf slot, as bits, where none leaves values to a later one.
 std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool reduction_rooted);
 
-/// Plans rows that take 1024 threads: in registers, what these have no room for in shared memory, and the next row
-/// ahead if there is any left. False if no block can hold such a row.
+/// Plans rows that take 1024 threads, or a cluster of such blocks: in registers, what these have no room for in shared
+/// memory, and the next row ahead if there is any left. False if a row cannot be held so, or would not be read again.
 bool hold_long_rows(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes);
 
 }  // namespace detail
@@ -51,8 +51,9 @@ inline constexpr std::size_t most_row_bytes = std::size_t{227} << 10;
 
 /// The plan of a row program (or of a map with sums: one without reductions). Orders and collapses the axes of `job`,
 /// whose row must become one axis. Throws value_error if it does not, or for a result that adds up some axes of the
-/// rows and not others: such parts are kernels of their own. `shared_bytes` is what a block of the device may have.
-plan plan_rows(task& job, std::size_t shared_bytes = most_row_bytes);
+/// rows and not others: such parts are kernels of their own. `shared_bytes` is what a block of the device may have,
+/// `cluster` how many blocks may hold a row together.
+plan plan_rows(task& job, std::size_t shared_bytes = most_row_bytes, int cluster = 1);
 
 }  // namespace kiln::cuda
 

@@ -58,7 +58,8 @@ KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_f
 
 KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes) {
   constexpr std::int64_t threads = 1024;
-  const std::int64_t steps = (job.domain.back() + threads * p.step - 1) / (threads * p.step), share = steps * p.step;
+  const std::int64_t all = threads * p.cluster * p.step, steps = (job.domain.back() + all - 1) / all,
+                     share = steps * p.step;
   if (share > most_held) return false;
   // Of half types the compiler unpacks some before they are used.
   const auto words = [&](std::size_t size) {
@@ -77,6 +78,7 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
     live += words(size_of(job.leaves[k].type));
     widest = std::max(widest, words(size_of(job.leaves[k].type)));
   }
+  if (p.cluster > 1 && kept.empty()) return false;
   std::size_t computed = 4;
   bool expensive = false;
   for (int i = 0; i < job.tape.size; ++i) {
@@ -105,7 +107,7 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
     live -= words(size_of(job.leaves[k].type));
   }
   if (live > most_held_words) return false;
-  p.shape = kernel_shape::block_per_row;
+  p.shape = p.cluster > 1 ? kernel_shape::cluster_per_row : kernel_shape::block_per_row;
   p.threads = static_cast<int>(threads);
   p.held = static_cast<int>(steps);
   // Of rows that take fewer registers two blocks run at once, one of which loads while the other computes.
@@ -126,7 +128,7 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
 
 namespace kiln::cuda {
 
-KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes) {
+KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes, int cluster) {
   order_axes(job);
   collapse(job);
   int row_axes = 0;
@@ -176,15 +178,18 @@ KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes) {
   if (p.threads < 1024) {
     p.shape = kernel_shape::block_per_row;
     p.held = static_cast<int>((length + p.threads * p.step - 1) / (p.threads * p.step));
-  } else if (plan long_rows = p; detail::hold_long_rows(job, long_rows, facts, shared_bytes)) {
-    p = std::move(long_rows);
-  } else {
-    for (const summed s : p.sums)
-      if (s == summed::across_rows)
-        throw value_error(message("cuda: rows of ", length,
-                                  " elements are too long to be added up in registers: "
-                                  "sum that result in a kernel of its own"));
+    return p;
   }
+  for (int blocks = 1; blocks <= cluster; blocks *= 2) {
+    plan holding = p;
+    holding.cluster = blocks;
+    if (detail::hold_long_rows(job, holding, facts, shared_bytes)) return holding;
+  }
+  for (const summed s : p.sums)
+    if (s == summed::across_rows)
+      throw value_error(message("cuda: rows of ", length,
+                                " elements are too long to be added up in registers: "
+                                "sum that result in a kernel of its own"));
   return p;
 }
 

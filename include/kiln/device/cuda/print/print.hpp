@@ -61,7 +61,7 @@ class lines {
 };
 
 std::string hex(std::uint64_t value);
-/// `__launch_bounds__(...)` of a plan.
+/// `__launch_bounds__(...)` of a plan, and its cluster.
 std::string bounds_of(const plan& p);
 /// 64 bits that name a text (FNV-1a).
 std::uint64_t hash_of(std::string_view text, std::uint64_t start = 0xcbf29ce484222325u);
@@ -189,8 +189,8 @@ struct rare_functions {
   std::string_view skeleton;
   std::array<std::string_view, 3> names;  ///< some may be empty
 };
-inline constexpr std::array<rare_functions, 2> all_rare_functions{
-    {{"gamma", {"lgamma(", "digamma(", "polygamma("}}, {"random", {"drawn_at<"}}}};
+inline constexpr std::array<rare_functions, 3> all_rare_functions{
+    {{"gamma", {"lgamma(", "digamma(", "polygamma("}}, {"random", {"drawn_at<"}}, {"cluster", {"meet_cluster("}}}};
 
 /// Comment, includes and namespace around kernels, whose text refers to its name as `@name`.
 void finish(source& out, const tape_view& t, const plan& p, std::string_view body, std::string_view skeleton);

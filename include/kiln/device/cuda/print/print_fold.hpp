@@ -21,8 +21,9 @@ void define_fold(lines& out, const tape_view& t, int i);
 /// `float v5 = ...;`: what a thread begins with.
 void begin_fold(lines& out, const tape_view& t, int i);
 
-/// Folds over the threads of a block by way of `meeting`, of which `place` folds have their 32 words already.
-void fold_block(lines& out, const std::vector<fold>& folds, int& place);
+/// Folds over the threads of a block by way of `meeting`, of which `place` folds have their 32 words already; or over
+/// those of a cluster of blocks, where a fold has 32 words for each.
+void fold_block(lines& out, const std::vector<fold>& folds, int& place, int cluster = 1);
 
 }  // namespace kiln::cuda::detail
 

@@ -20,13 +20,14 @@ KILN_INLINE void begin_fold(lines& out, const tape_view& t, int i) {
   out.add(value_name(t[i].type), " v", i, " = ", fold_of(t, i).identity, ";");
 }
 
-KILN_INLINE void fold_block(lines& out, const std::vector<fold>& folds, int& place) {
-  const int first = place;
-  for (const fold& f : folds) out.add("leave(meeting + ", 32 * place++, ", ", f.name, ", ", f.how, ");");
-  out.add("__syncthreads();");
+KILN_INLINE void fold_block(lines& out, const std::vector<fold>& folds, int& place, int cluster) {
+  const int first = place, words = 32 * cluster;
+  const std::string of = cluster > 1 ? message("_in_cluster<", cluster, ">") : std::string();
+  for (const fold& f : folds) out.add("leave", of, "(meeting + ", words * place++, ", ", f.name, ", ", f.how, ");");
+  out.add(cluster > 1 ? "meet_cluster();" : "__syncthreads();");
   place = first;
   for (const fold& f : folds)
-    out.add(f.name, " = collect(meeting + ", 32 * place++, ", ", f.identity, ", ", f.how, ");");
+    out.add(f.name, " = collect", of, "(meeting + ", words * place++, ", ", f.identity, ", ", f.how, ");");
 }
 
 }  // namespace kiln::cuda::detail

@@ -14,6 +14,7 @@ KILN_INLINE std::string hex(std::uint64_t value) {
 }
 
 KILN_INLINE std::string bounds_of(const plan& p) {
+  if (p.cluster > 1) return message("__cluster_dims__(", p.cluster, ", 1, 1) __launch_bounds__(", p.threads, ")");
   if (p.least_blocks == 0) return message("__launch_bounds__(", p.threads, ")");
   const std::string least = p.least_blocks == all_blocks ? std::string("full_blocks") : message(p.least_blocks);
   return message("__launch_bounds__(", p.threads, ", ", least, ")");
@@ -70,6 +71,7 @@ KILN_INLINE void finish(source& out, const tape_view& t, const plan& p, std::str
   }
   out.threads = p.threads;
   out.shared_bytes = p.shared_bytes;
+  out.cluster = p.cluster;
   out.text += "\n}  // namespace kiln::kernels\nusing kiln::kernels::" + out.name + ";\n";
 }
 

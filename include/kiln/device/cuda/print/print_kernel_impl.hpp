@@ -17,6 +17,7 @@ KILN_INLINE source print_kernel(const task& job, const plan& p) {
       return print_map(job, p);
     case kernel_shape::warp_per_row:
     case kernel_shape::block_per_row:
+    case kernel_shape::cluster_per_row:
     case kernel_shape::long_rows:
       return print_rows(job, p);
     case kernel_shape::reduce_all:

@@ -35,11 +35,12 @@ class row_printer {
     if (faults_) signature_.fault();
 
     lines body;
-    body.open("extern \"C\" __global__ void __launch_bounds__(", p_.threads, ") @name(", signature_.text(), ")");
+    body.open("extern \"C\" __global__ void ", bounds_of(p_), " @name(", signature_.text(), ")");
     if (faults_) body.add("uint32 fault = 0;");
     at_.define_draws(body);
     steps_.define_lanes(body);
     steps_.declare_meeting(body);
+    steps_.begin(body);
     memory_.declare_shared(body);
     body.insert(rows);
     if (faults_) body.add("if (fault) *fault_flag = fault;");

@@ -44,7 +44,9 @@ class row_memory {
  private:
   bool kept(int i) const { return facts(i).kept >= 0; }
   row_place place_of(int slot) const { return at_.leaf(slot).kept; }
-  std::string kept_at(int slot) const { return message("x", slot, "_kept[h * ", p_.threads, " + lane]"); }
+  std::string kept_at(int slot) const {
+    return message("x", slot, "_kept[h * ", p_.threads, p_.cluster > 1 ? " + threadIdx.x]" : " + lane]");
+  }
 
   const plan& p_;
   const tape_view& t_;

@@ -22,7 +22,7 @@ class row_steps {
   /// Whether a warp holds several rows at a time.
   bool several_rows_a_warp() const { return by_warps() && p_.lanes < 32; }
   /// Threads that hold a row.
-  int group() const { return by_warps() ? p_.lanes : p_.threads; }
+  int group() const { return by_warps() ? p_.lanes : p_.threads * p_.cluster; }
 
   /// `lane` within those that hold a row, `first` of their rows, and after how many comes the next.
   void define_lanes(lines& out) const;
@@ -40,6 +40,8 @@ class row_steps {
   void end_row(lines& out) const;
   /// What folds need: known when the rows have been printed.
   void declare_meeting(lines& out) const;
+  /// Before the first row: every block of a cluster has begun.
+  void begin(lines& out) const;
 
  private:
   // How many of the steps that a thread holds are whole in every row of this plan: plan_rows takes as few as hold a

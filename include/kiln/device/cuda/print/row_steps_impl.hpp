@@ -11,6 +11,9 @@ KILN_INLINE void row_steps::define_lanes(lines& out) const {
     out.add("const int lane = threadIdx.x % ", p_.lanes, ";");
     out.add("const ", index_, " first = ", index_, "(blockIdx.x) * ", p_.threads / p_.lanes, " + threadIdx.x / ",
             p_.lanes, ", all = ", index_, "(gridDim.x) * ", p_.threads / p_.lanes, ";");
+  } else if (p_.cluster > 1) {
+    out.add("const int lane = blockIdx.x % ", p_.cluster, " * ", p_.threads, " + threadIdx.x;");
+    out.add("const ", index_, " first = blockIdx.x / ", p_.cluster, ", all = gridDim.x / ", p_.cluster, ";");
   } else {
     out.add("const int lane = threadIdx.x;");
     out.add("const ", index_, " first = blockIdx.x, all = gridDim.x;");
@@ -43,17 +46,21 @@ KILN_INLINE void row_steps::count_some(lines& out) const {
 
 KILN_INLINE void row_steps::fold_all(lines& out, const std::vector<fold>& folds) {
   if (folds.empty()) return;
-  if (!by_warps()) return fold_block(out, folds, folds_);
+  if (!by_warps()) return fold_block(out, folds, folds_, p_.cluster);
   const std::string across = p_.lanes == 32 ? std::string("across_warp") : message("across_lanes<", p_.lanes, ">");
   for (const fold& f : folds) out.add(f.name, " = ", across, "(", f.name, ", ", f.how, ");");
 }
 
 KILN_INLINE void row_steps::end_row(lines& out) const {
-  if (folds_ > 0) out.add("__syncthreads();");
+  if (folds_ > 0) out.add(p_.cluster > 1 ? "meet_cluster();" : "__syncthreads();");
 }
 
 KILN_INLINE void row_steps::declare_meeting(lines& out) const {
-  if (folds_ > 0) out.add("__shared__ uint64 meeting[", 32 * folds_, "];");
+  if (folds_ > 0) out.add("__shared__ uint64 meeting[", 32 * folds_ * p_.cluster, "];");
+}
+
+KILN_INLINE void row_steps::begin(lines& out) const {
+  if (p_.cluster > 1) out.add("meet_cluster();");
 }
 
 }  // namespace kiln::cuda::detail

@@ -12,7 +12,7 @@ struct skeleton {
   std::string_view name, text;
 };
 
-inline constexpr std::array<skeleton, 11> skeletons{{
+inline constexpr std::array<skeleton, 12> skeletons{{
     {"kernels/attention.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
 // Attention without its matrix of scores, as on the processor (device/cpu/products/attention.hpp): a block of threads
 // has a tile of queries, walks over the tiles of keys, and keeps of each query the largest score so far and the sum of
@@ -429,6 +429,46 @@ __device__ inline void attention_backward_queries(char* memory, const attention_
         give_gradient(dq + (matrix * s.queries + row) * s.width + column, of_q[i][c] * C(s.scale), add);
     }
   }
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/cluster.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Folding over the blocks of a cluster (sm_90 and newer), which reach each other's shared memory.
+#pragma once
+
+#include <kernels/reduce.cuh>
+
+namespace kiln::kernels {
+
+/// All threads of a cluster meet: what they wrote before, to whichever block's shared memory, is there. They do so before
+/// one writes to another's, which may not have begun, and when the last has been read, before a block ends.
+__device__ inline void meet_cluster() {
+  __cluster_barrier_arrive();
+  __cluster_barrier_wait();
+}
+
+/// Each warp leaves its value with every block of the cluster, which has 32 words for each block; ...
+template <int Blocks, class T, class Fold>
+__device__ inline void leave_in_cluster(uint64* shared, T x, Fold fold) {
+  x = across_warp(x, fold);
+  const int lane = int(threadIdx.x % 32);
+  if (lane >= Blocks) return;
+  void* const there = __cluster_map_shared_rank(shared, unsigned(lane));
+  *reinterpret_cast<T*>(static_cast<uint64*>(there) + blockIdx.x % Blocks * 32 + threadIdx.x / 32) = x;
+}
+/// ... and when all have met every warp folds them, each in the same order.
+template <int Blocks, class T, class Fold>
+__device__ inline T collect_in_cluster(const uint64* shared, T identity, Fold fold) {
+  const int lane = int(threadIdx.x % 32), warps = int(blockDim.x / 32);
+  T x = identity;
+  if (lane < warps) {
+    x = *reinterpret_cast<const T*>(shared + lane);
+#pragma unroll
+    for (int block = 1; block < Blocks; ++block)
+      x = fold(x, *reinterpret_cast<const T*>(shared + block * 32 + lane));
+  }
+  return across_warp(x, fold);
 }
 
 }  // namespace kiln::kernels

@@ -91,7 +91,7 @@ device_shape shape_of(Cuda device);
 std::string name_of(const task& job, const loaded_kernel& kernel);
 
 // Which launches do a task, and where their kernels come from; `bundled_unshared` are those that take no dynamic shared
-// memory.
+// memory and no clusters.
 enum class kernel_choice : std::uint8_t { compiled, bundled, bundled_unshared, general };
 
 // What does a task, or null if a kernel of it is in no bundle and must not or cannot be compiled.

@@ -107,7 +107,8 @@ KILN_INLINE device_shape shape_of(Cuda device) {
   const device_properties& p = properties(device);
   return {.processors = p.multiprocessors,
           .blocks_on_each = std::max(1, p.threads_per_multiprocessor / 256),
-          .shared_bytes = static_cast<std::size_t>(p.shared_bytes_per_block)};
+          .shared_bytes = static_cast<std::size_t>(p.shared_bytes_per_block),
+          .cluster = p.architecture >= 90 ? most_cluster : 1};
 }
 
 // "x0 / x1 (kernel kiln_map_...)".
@@ -120,7 +121,7 @@ KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda de
   const scratch_memory scratch = planned_scratch(made->scratch_bytes);
   const bool general = choice == kernel_choice::general;
   device_shape shape = shape_of(device);
-  if (choice == kernel_choice::bundled_unshared) shape.shared_bytes = 0;
+  if (choice == kernel_choice::bundled_unshared) shape.shared_bytes = 0, shape.cluster = 1;
   for (const launch& each : general ? schedule_general(job, shape, scratch) : schedule(job, shape, scratch)) {
     ready_launch next;
     next.kernel = choice == kernel_choice::compiled ? kernel_of(each, device) : find_kernel(each, device);

@@ -66,10 +66,14 @@ class kernel_table {
     const device_function function = module->second.function(printed.name);
     // More than that has to be allowed, kernel by kernel.
     if (printed.shared_bytes > most_shared_bytes) function.allow_shared_bytes(printed.shared_bytes);
-    const std::int64_t blocks = function.blocks_per_multiprocessor(printed.threads, printed.shared_bytes);
+    // A cluster's multiprocessors lie side by side: some are left over.
+    const std::int64_t blocks =
+        printed.cluster > 1
+            ? std::int64_t{function.clusters(printed.cluster, printed.threads, printed.shared_bytes)} * printed.cluster
+            : std::int64_t{function.blocks_per_multiprocessor(printed.threads, printed.shared_bytes)} *
+                  properties(device).multiprocessors;
     auto made = std::make_shared<const loaded_kernel>(
-        loaded_kernel{function, printed.parameters, printed.shared_bytes,
-                      std::max<std::int64_t>(1, blocks) * properties(device).multiprocessors});
+        loaded_kernel{function, printed.parameters, printed.shared_bytes, std::max<std::int64_t>(1, blocks)});
     return kernels_.try_emplace({key, device.index}, std::move(made)).first->second;
   }
 
