@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // gather, scatter and scatter_add. A walk over positions finds for each the element that is read straight and the one
 // that an index names. Sums are made either with atomics, in whatever order, or after sorting the positions by the
-// place that they go to, in the order of the positions: the same bits every time. 32 bits count where they can: then
-// sizes divide by a multiplication.
+// place that they go to, in an order that follows from the positions: the same bits every time. 32 bits count where they
+// can: then sizes divide by a multiplication.
 #pragma once
 
 #include <kernels/map.cuh>
@@ -212,23 +212,64 @@ __device__ inline void radix_place(const uint64* keys, uint64* sorted, int64 n, 
   }
 }
 
-/// Each place that sorted keys name gets its sum, for every position of `rest`, the axes along which the index stands
-/// still.
-template <class T, class Walk>
-__device__ inline void sum_in_order(T* table, const T* values, const uint64* keys, const Walk& w, const Walk& rest) {
+/// As many terms of one place as one thread adds up. Where there are more, they are chunks of that many, from the
+/// place's first term on, whose sums are joined in their order: it depends on the terms of the place alone.
+inline constexpr int sum_chunk = 256;
+
+/// The sum of `sum` and the terms from key i on, as far as a chunk goes.
+template <class Sum, class T, class Walk, class Number>
+__device__ inline Sum sum_of_chunk(Sum sum, const T* values, const uint64* keys, const Walk& w, Number i,
+                                   Number beside) {
+  const uint64 place = keys[i] >> 32;
+  const Number end = i + sum_chunk < w.elements ? i + sum_chunk : w.elements;
+  for (; i < end && keys[i] >> 32 == place; ++i) {
+    const auto position = Number(keys[i] & 0xffffffffull);
+    sum = Sum(sum + value_of(values[place_of(w, position).values + beside]));
+  }
+  return sum;
+}
+
+/// The chunks of each place but its first. One at most begins among `sum_chunk` keys from a multiple of that on, which
+/// is where its sum goes, for every position of `rest`, the axes along which the index stands still.
+template <class Sum, class T, class Walk>
+__device__ inline void sum_chunks(Sum* sums, const T* values, const uint64* keys, const Walk& w, const Walk& rest) {
+  using number = typename Walk::index_type;
+  const number all = (w.elements + sum_chunk - 1) / sum_chunk * rest.elements;
+  for (number t = first_thread<number>(); t < all; t += all_threads<number>()) {
+    const number window = divided(t, w.by_beside), i = window * sum_chunk;
+    const uint64 place = keys[i] >> 32;
+    if (i == 0 || place == no_place || keys[i - 1] >> 32 != place) continue;
+    number first = 0, last = i;  // where the place's terms begin
+    while (first < last) {
+      const number middle = first + (last - first) / 2;
+      if (keys[middle] >> 32 < place)
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    const number chunk = first + (i - first + sum_chunk - 1) / sum_chunk * sum_chunk;
+    if (chunk >= w.elements || keys[chunk] >> 32 != place) continue;
+    sums[t] = sum_of_chunk(Sum(0), values, keys, w, chunk, place_of(rest, number(t - window * rest.elements)).values);
+  }
+}
+
+/// Each place that sorted keys name gets its sum: of its first chunk, and of those that sum_chunks has left.
+template <class Sum, class T, class Walk>
+__device__ inline void sum_in_order(T* table, const T* values, const uint64* keys, const Sum* sums, const Walk& w,
+                                    const Walk& rest) {
   using number = typename Walk::index_type;
   const number all = w.elements * rest.elements;
   for (number t = first_thread<number>(); t < all; t += all_threads<number>()) {
-    number i = divided(t, w.by_beside);
+    const number i = divided(t, w.by_beside);
     const uint64 place = keys[i] >> 32;
     if (place == no_place || (i > 0 && keys[i - 1] >> 32 == place)) continue;
-    const auto beside = place_of(rest, number(t - i * rest.elements));
+    const number at = number(t - i * rest.elements);
+    const auto beside = place_of(rest, at);
     T& to = table[int64(place) + beside.table];
-    auto sum = value_of(to);
-    for (; i < w.elements && keys[i] >> 32 == place; ++i) {
-      const auto position = number(keys[i] & 0xffffffffull);
-      sum = decltype(sum)(sum + value_of(values[place_of(w, position).values + beside.values]));
-    }
+    Sum sum = sum_of_chunk(Sum(value_of(to)), values, keys, w, i, beside.values);
+    number left = (i / sum_chunk + 1) * rest.elements + at;
+    for (number k = i + sum_chunk; k < w.elements && keys[k] >> 32 == place; k += sum_chunk, left += rest.elements)
+      sum = Sum(sum + sums[left]);
     to = stored_as<T>(sum);
   }
 }

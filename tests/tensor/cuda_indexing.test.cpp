@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -49,8 +50,19 @@ TEST_CASE("cuda indexing: reads and writes go where the index says") {
   CHECK(on_gpu<float>(index_select(x, 0, zeros<std::int64_t, Cuda>({0}))).numel() == 0);
 }
 
-TEST_CASE("cuda indexing: many terms are added in their order, the same bits every time") {
-  emulate::stand_in();
+// The terms in chunks of 256, the first of which begins with what is there: the order that is promised, by plain loops.
+float sum_in_chunks(float start, const std::vector<float>& terms) {
+  float sum = start;
+  for (std::size_t i = 0; i < terms.size(); i += 256) {
+    float chunk = i == 0 ? sum : 0;
+    for (std::size_t k = i; k < std::min(i + 256, terms.size()); ++k) chunk += terms[k];
+    sum = i == 0 ? chunk : sum + chunk;
+  }
+  return sum;
+}
+
+TEST_CASE("cuda indexing: many terms are added in a fixed order, the same bits every time") {
+  const auto& device = emulate::stand_in();
   constexpr std::int64_t n = 3000, places = 5;  // more keys than a tile of the sort has
   Tensor<float> terms = empty<float>({n, 2});
   Tensor<std::int64_t> where_to = empty<std::int64_t>({n});
@@ -59,12 +71,24 @@ TEST_CASE("cuda indexing: many terms are added in their order, the same bits eve
     for (int c = 0; c < 2; ++c)
       terms.data()[2 * i + c] = static_cast<float>(std::sin(static_cast<double>(i + c)) * std::pow(10.0, i % 9));
   }
-  std::vector<float> want(2 * places, 0.5f);
+  std::vector<std::vector<float>> of_place(2 * places);
   for (std::int64_t i = 0; i < n; ++i)
-    for (int c = 0; c < 2; ++c) want[static_cast<std::size_t>(2 * where_to.data()[i] + c)] += terms.data()[2 * i + c];
-  const auto sums = index_add(full<float, Cuda>({places, 2}, 0.5f), 0, where_to.to<Cuda>(), terms.to<Cuda>());
-  const Tensor<float> got = sums.to(Cpu{});
-  CHECK(std::vector<float>(got.span().begin(), got.span().end()) == want);
+    for (int c = 0; c < 2; ++c)
+      of_place[static_cast<std::size_t>(2 * where_to.data()[i] + c)].push_back(terms.data()[2 * i + c]);
+  std::vector<float> want;
+  for (const auto& added : of_place) want.push_back(sum_in_chunks(0.5f, added));
+  for (const int seed : {1, 2, 3}) {
+    if (device.emulated()) device.set("seed", seed);
+    const auto sums = index_add(full<float, Cuda>({places, 2}, 0.5f), 0, where_to.to<Cuda>(), terms.to<Cuda>());
+    const Tensor<float> got = sums.to(Cpu{});
+    CHECK(std::vector<float>(got.span().begin(), got.span().end()) == want);
+  }
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    double exact = 0.5, size = 0.5;
+    for (const float x : of_place[k]) exact += static_cast<double>(x), size += std::abs(static_cast<double>(x));
+    CHECK(static_cast<double>(want[k]) ==
+          doctest::Approx(exact).epsilon(1e-6 * size / std::max(1e-30, std::abs(exact))));
+  }
 }
 
 TEST_CASE("cuda indexing: places of any size are sorted, by as many bits as they have") {

@@ -17,11 +17,14 @@ enum class index_kernel : std::uint8_t {
   radix_count,
   radix_scan,
   radix_place,
+  sum_chunks,
   sum_in_order
 };
 
 /// Keys that a block of the radix sort takes at once.
 inline constexpr std::int64_t radix_tile = 2048;
+/// Terms of one place that a thread adds up: more are cut into chunks of so many.
+inline constexpr std::int64_t sum_chunk = 256;
 
 /// The kernel for elements of this type (where it has any), an index of int64 or int32, and a walk that counts in 64
 /// bits (index_walk) or 32 (index_walk32). Parameters:
@@ -32,7 +35,9 @@ inline constexpr std::int64_t radix_tile = 2048;
 ///   radix_scan:            uint32* counts, uint32* totals, int64 tiles
 ///   radix_place:           const uint64* keys, uint64* sorted, int64 n, int32 shift, const uint32* counts,
 ///                          const uint32* totals, int64 tiles
-///   sum_in_order:          T* table, const T* values, const uint64* keys, index_walk keys, index_walk rest
+///   sum_chunks:            Sum* sums, const T* values, const uint64* keys, index_walk keys, index_walk rest
+///   sum_in_order:          T* table, const T* values, const uint64* keys, const Sum* sums, index_walk keys,
+///                          index_walk rest
 source print_index(index_kernel which, dtype type, bool wide, bool wide_walk);
 
 }  // namespace kiln::cuda

@@ -11,6 +11,8 @@ KILN_INLINE source print_index(index_kernel which, dtype type, bool wide, bool w
                                             walk = wide_walk ? "index_walk" : "index_walk32",
                                             counted = wide_walk ? "" : "_32";
   const std::string checked = message("const ", index, "* __restrict__ index, ", walk, " walk, uint32* fault");
+  const std::string sum(value_name(type)),
+      terms = message("const ", of, "* __restrict__ values, const uint64* __restrict__ keys, ");
   const auto kernel = [](const std::string& name, const std::string& parameters, const std::string& call) {
     return print_fixed({"index.cuh", name, parameters, call});
   };
@@ -43,13 +45,17 @@ KILN_INLINE source print_index(index_kernel which, dtype type, bool wide, bool w
                     "__restrict__ counts, const uint32* __restrict__ totals, int64 tiles",
                     "__shared__ uint32 places[9 * 256];\n  radix_place(keys, sorted, n, shift, counts, totals, tiles, "
                     "places)");
+    case index_kernel::sum_chunks:
+      return kernel(message("sum_chunks_", of, counted),
+                    message(sum, "* __restrict__ sums, ", terms, walk, " walk, ", walk, " rest"),
+                    "sum_chunks(sums, values, keys, walk, rest)");
     case index_kernel::sum_in_order:
       break;
   }
   return kernel(message("sum_in_order_", of, counted),
-                message(of, "* __restrict__ table, const ", of,
-                        "* __restrict__ values, const uint64* __restrict__ keys, ", walk, " walk, ", walk, " rest"),
-                "sum_in_order(table, values, keys, walk, rest)");
+                message(of, "* __restrict__ table, ", terms, "const ", sum, "* __restrict__ sums, ", walk, " walk, ",
+                        walk, " rest"),
+                "sum_in_order(table, values, keys, sums, walk, rest)");
 }
 
 }  // namespace kiln::cuda

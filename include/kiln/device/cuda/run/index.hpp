@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// gather, scatter and scatter_add on a GPU. Sums are made in the order of the positions unless that is switched off:
-// the positions are sorted by the place that they go to, which costs a few launches and sixteen bytes per index.
+// gather, scatter and scatter_add on a GPU. Sums are made in a fixed order unless that is switched off: the positions
+// are sorted by the place that they go to, which costs a few launches and sixteen bytes per index. The terms of a place
+// are added in the order of the positions, beyond 256 of them in chunks of so many.
 #pragma once
 
 #include <algorithm>
@@ -128,12 +129,15 @@ class index_run {
     const index_walk32 narrow = in_32(walk), narrow_rest = in_32(rest);
     const void* const counted = wide_ ? static_cast<const void*>(&walk) : &narrow;
     const std::int64_t last = last_place(walk), n = walk.elements, tiles = (n + radix_tile - 1) / radix_tile;
-    // Two rooms for keys, a count for each digit of each tile, and one for each digit.
-    const auto keys_bytes = static_cast<std::size_t>(n) * 8, counts_bytes = static_cast<std::size_t>(tiles) * 1024;
-    const ref<storage> memory = new_storage(2 * keys_bytes + counts_bytes + 1024, where_);
+    // No place has more than one chunk of fewer terms.
+    const std::int64_t chunks = n > sum_chunk ? (n + sum_chunk - 1) / sum_chunk * rest.elements : 0;
+    // Two rooms for keys, a count for each digit of each tile, one for each digit, and the sums of chunks.
+    const auto keys_bytes = static_cast<std::size_t>(n) * 8, counts_bytes = static_cast<std::size_t>(tiles) * 1024,
+               sums_bytes = static_cast<std::size_t>(chunks) * size_of(compute_type(type_));
+    const ref<storage> memory = new_storage(2 * keys_bytes + counts_bytes + 1024 + sums_bytes, where_);
     char* const start = static_cast<char*>(memory->data);
     void *keys = start, *sorted = start + keys_bytes, *counts = start + 2 * keys_bytes,
-         *totals = start + 2 * keys_bytes + counts_bytes;
+         *totals = start + 2 * keys_bytes + counts_bytes, *sums = start + 2 * keys_bytes + counts_bytes + 1024;
     const void* index = job_.index;
     launch(index_kernel::make_keys, n, {&keys, &index, counted, &fault_});
     // Places share their lowest bits where all strides are multiples of a power of two; one more than the last place
@@ -147,8 +151,9 @@ class index_run {
       launch(index_kernel::radix_place, tiles * 256, {&keys, &sorted, &n, &shift, &counts, &totals, &tiles});
       std::swap(keys, sorted);
     }
-    launch(index_kernel::sum_in_order, n * rest.elements,
-           {&job_.table, &job_.values, &keys, counted, wide_ ? static_cast<const void*>(&rest) : &narrow_rest});
+    const void* const beside = wide_ ? static_cast<const void*>(&rest) : &narrow_rest;
+    launch(index_kernel::sum_chunks, chunks, {&sums, &job_.values, &keys, counted, beside});
+    launch(index_kernel::sum_in_order, n * rest.elements, {&job_.table, &job_.values, &keys, &sums, counted, beside});
   }
 
  private:
