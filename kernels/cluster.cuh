@@ -6,8 +6,8 @@
 
 namespace kiln::kernels {
 
-/// All threads of a cluster meet: what they wrote before, to whichever block's shared memory, is there. They do so before
-/// one writes to another's, which may not have begun, and when the last has been read, before a block ends.
+/// All threads of a cluster meet: what they wrote before, to whichever block's shared memory, is there. They do so
+/// before one writes to another's, which may not have begun, and when the last has been read, before a block ends.
 __device__ inline void meet_cluster() {
   __cluster_barrier_arrive();
   __cluster_barrier_wait();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // gather, scatter and scatter_add. A walk over positions finds for each the element that is read straight and the one
 // that an index names. Sums are made either with atomics, in whatever order, or after sorting the positions by the
-// place that they go to, in an order that follows from the positions: the same bits every time. 32 bits count where they
-// can: then sizes divide by a multiplication.
+// place that they go to, in an order that follows from the positions: the same bits every time. 32 bits count where
+// they can: then sizes divide by a multiplication.
 #pragma once
 
 #include <kernels/map.cuh>

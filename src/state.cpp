@@ -10,7 +10,7 @@
 #include <kiln/core/error_impl.hpp>
 #include <kiln/device/cpu/memory/memory_impl.hpp>
 #include <kiln/device/cpu/threads/threads_impl.hpp>
-#include <kiln/expr/own_ops_impl.hpp>
+#include <kiln/expr/own_ops.hpp>
 #include <kiln/nn/functional/window_impl.hpp>
 #include <kiln/optim/flat_memory_impl.hpp>
 #include <kiln/optim/schedulers_impl.hpp>
@@ -25,3 +25,7 @@
 #include <kiln/tensor/run_impl.hpp>
 #include <kiln/tensor/view_metadata_impl.hpp>
 #include <kiln/transform/cpp_function_impl.hpp>
+
+const kiln::rule_table& kiln::detail::compiled_rules() {
+  return op_rules_table;
+}

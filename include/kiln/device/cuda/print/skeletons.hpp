@@ -441,8 +441,8 @@ __device__ inline void attention_backward_queries(char* memory, const attention_
 
 namespace kiln::kernels {
 
-/// All threads of a cluster meet: what they wrote before, to whichever block's shared memory, is there. They do so before
-/// one writes to another's, which may not have begun, and when the last has been read, before a block ends.
+/// All threads of a cluster meet: what they wrote before, to whichever block's shared memory, is there. They do so
+/// before one writes to another's, which may not have begun, and when the last has been read, before a block ends.
 __device__ inline void meet_cluster() {
   __cluster_barrier_arrive();
   __cluster_barrier_wait();
@@ -571,8 +571,8 @@ __device__ inline float polygamma(float n, float x) {
     {"kernels/index.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
 // gather, scatter and scatter_add. A walk over positions finds for each the element that is read straight and the one
 // that an index names. Sums are made either with atomics, in whatever order, or after sorting the positions by the
-// place that they go to, in an order that follows from the positions: the same bits every time. 32 bits count where they
-// can: then sizes divide by a multiplication.
+// place that they go to, in an order that follows from the positions: the same bits every time. 32 bits count where
+// they can: then sizes divide by a multiplication.
 #pragma once
 
 #include <kernels/map.cuh>
