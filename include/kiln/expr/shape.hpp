@@ -58,24 +58,24 @@ namespace detail {
 // whose operands disagree. This walk, taken after a mismatch, finds that one.
 struct mismatch_walk {
   template <Leaf X>
-  static constexpr dims sizes(const X& x) {
+  [[gnu::cold]] static constexpr dims sizes(const X& x) {
     return x.sizes();
   }
   template <Element T>
-  static constexpr dims sizes(const scalar<T>&) {
+  [[gnu::cold]] static constexpr dims sizes(const scalar<T>&) {
     return {};
   }
   template <class A, class B>
-  static constexpr dims sizes(const product<A, B>& x) {
+  [[gnu::cold]] static constexpr dims sizes(const product<A, B>& x) {
     return product_sizes(x.a.sizes(), x.b.sizes());
   }
   template <class Op, class A>
-  static constexpr dims sizes(const row_node<Op, A>& x) {
+  [[gnu::cold]] static constexpr dims sizes(const row_node<Op, A>& x) {
     const dims inner = sizes(x.a);
     return Op::reduces ? reduced_sizes(inner, x.axes, x.keepdim) : inner;
   }
   template <class Op, class... X>
-  static constexpr dims sizes(const node<Op, X...>& x) {
+  [[gnu::cold]] static constexpr dims sizes(const node<Op, X...>& x) {
     dims result = sizes(x.a);
     if constexpr (sizeof...(X) > 1) broadcast_into(result, sizes(x.b), Op::name.data());
     if constexpr (sizeof...(X) > 2) broadcast_into(result, sizes(x.c), Op::name.data());

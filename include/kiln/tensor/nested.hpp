@@ -22,7 +22,7 @@ struct nested_list {
   template <Number S>
   nested_list(S value) : values{static_cast<stored>(static_cast<T>(value))} {}
   /// Throws shape_error if the parts differ in shape.
-  nested_list(std::initializer_list<nested_list> parts) {
+  [[gnu::cold]] nested_list(std::initializer_list<nested_list> parts) {
     sizes.push_back(static_cast<std::int64_t>(parts.size()));
     for (const nested_list& part : parts) {
       if (part.sizes != parts.begin()->sizes)

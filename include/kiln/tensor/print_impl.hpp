@@ -92,7 +92,7 @@ class tensor_layout {
     const std::string between = "," + std::string(static_cast<std::size_t>(sizes_.rank() - axis - 1), '\n') +
                                 std::string(static_cast<std::size_t>(indent + 1), ' ');
     int on_line = 0;
-    auto add = [&](std::string_view cell, bool first) {
+    auto add = [&](std::string_view cell, bool first) __attribute__((cold)) {
       if (last && on_line == per_line) {
         out += ",\n" + std::string(static_cast<std::size_t>(indent + 1), ' ');
         on_line = 0;

@@ -21,7 +21,7 @@ inline bool same_view(const tensor_state& a, const tensor_state& b) {
 /// some in common, as blobs.
 struct reached_bytes {
   std::uintptr_t begin, end;
-  explicit reached_bytes(const tensor_state& t);
+  [[gnu::cold]] explicit reached_bytes(const tensor_state& t);
   bool meets(const reached_bytes& other) const { return begin < other.end && other.begin < end; }
 };
 

@@ -109,7 +109,7 @@ class group_visitor {
     const std::uint64_t whole = quota / period + (quota % period != 0 ? 1 : 0);
     least = least == 0 ? whole : std::min(least, whole);
   };
-  auto quota_of = [&](const std::string& folder, bool version2) {
+  auto quota_of = [&](const std::string& folder, bool version2) __attribute__((cold)) {
     if (version2) {
       const std::string both = short_file(folder + "/cpu.max");  // "quota period", or "max period"
       limit(number_or(both.c_str(), 0), number_or(both.c_str() + std::min(both.find(' '), both.size()), 100000));
@@ -173,7 +173,7 @@ struct memory_limits {
     limits.most = std::min(limits.most, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
   }
 #endif
-  auto limit_of = [&](const std::string& folder, bool version2) {
+  auto limit_of = [&](const std::string& folder, bool version2) __attribute__((cold)) {
     const auto read = [&](const char* name, std::uint64_t otherwise) {
       return number_or(short_file(folder + name).c_str(), otherwise);
     };
