@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checks that every header compiles alone: tools/headers_alone.py INCLUDE COMPILER FLAG...
 
-Headers are compiled in chains, each of which includes the one before: what that one brings, the next would have brought
-itself, so that nothing is there which it would lack alone. For the same reason all that bring the header which saves
-most start from that one, compiled beforehand. First and second parts (*_impl.hpp) are compiled as the library's, each
-alone: what a second part brings must not be needed by the first. That both together are in order is tests/link's to say.
-What needs a library that is not installed is left out: a header that asks `#if !__has_include(<mpi.h>)`, and what
-includes it. Exits 1 with the compiler's words when a header fails.
+Two questions, since each by itself takes few compiles:
+- Does a header include what it uses of our own? All are parts of one module of clang's (the compiler, if it is one, else
+  clang++), in which a part sees what it includes and no more, beside a module of whatever comes from outside.
+- Does it bring what it uses from outside? Headers are compiled behind each other, each only behind those that bring no
+  file from outside which it would not bring itself.
+First and second parts (*_impl.hpp) are compiled as the library's: what a second part brings must not be needed by the
+first. That both together are in order is tests/link's to say. What needs a library that is not installed is left out: a
+header that asks `#if !__has_include(<mpi.h>)`, and what includes it. Exits 1 with the compiler's words when a header
+fails, 77 where there is no clang++.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,19 +22,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 directive = re.compile(r'^[ \t]*#[ \t]*(if\w*|endif|include)\b[ \t]*(.*)', re.M)
+skipped = 77
 
 
 def includes(text):
-    """What a header includes for certain: not behind a condition. (Second parts are behind one.)"""
-    conditions, found = [], []
+    """What a header includes for certain, and what behind a condition; without second parts, which are not compiled."""
+    conditions, certain, perhaps = [], [], []
     for word, rest in directive.findall(text):
         if word == "endif":
             conditions and conditions.pop()
         elif word != "include":
-            conditions.append(rest)
-        elif not conditions:
-            found.append(re.split(r'[<">]', rest)[1])
-    return found
+            conditions.append((word, rest))
+        elif ("ifndef", "KILN_COMPILED") not in conditions:
+            (perhaps if conditions else certain).append(re.split(r'[<">]', rest)[1])
+    return certain, perhaps
 
 
 wanted_elsewhere = re.compile(r"^#if !__has_include\(<([^>]+)>\)", re.M)
@@ -64,7 +69,7 @@ def closures(direct):
 
 
 def chains(headers, brought):
-    """As few as can be: a matching of headers with one that brings them, by augmenting paths (Kuhn)."""
+    """As few as can be: a matching of each with one that brings it, by augmenting paths (Kuhn)."""
     over = {h: [k for k in headers if h in brought[k] and k not in brought[h]] for h in headers}
     before = {}
 
@@ -88,61 +93,75 @@ def chains(headers, brought):
         yield chain
 
 
-def groups(headers, brought, size, start=None):
-    """Headers by the one they start from, compiled beforehand: (start, headers). What a start brings is not read again by
-    those that bring it, so where they are many they are a group of their own, and so on within it and beside it. A start
-    costs its own reading and its writing down; a chain of some four headers is one compile."""
-    users = {h: [k for k in headers if h in brought[k] and k not in brought[h]] for h in headers}
-    volume = {h: sum(size[k] for k in brought[h] | {h}) for h in headers}
-    beneath = sum(size[k] for k in brought[start] | {start}) if start else 0
-    gain = {h: len(users[h]) / 4 * (volume[h] - beneath) - 1.5 * volume[h] for h in headers}
-    best = max(headers, key=gain.get)
-    if gain[best] <= 0:
-        return [(start, headers)]
-    apart = set(users[best])
-    rest = [h for h in headers if h not in apart]
-    return groups(rest, brought, size, start) + groups(sorted(apart), brought, size, best)
+def files_of(name, command):
+    """The files that a header from outside brings; None if it is not there."""
+    result = subprocess.run([*command, "-M", "-x", "c++", "-"], input=f"#include <{name}>\n", text=True, capture_output=True)
+    return None if result.returncode else {os.path.realpath(f) for f in result.stdout.split()[1:] if f not in ("\\", "-")}
 
 
-def precompiled(header, command, folder):
-    """The options that start a file from a header, or None if that does not compile: then a chain of its own says why."""
-    start = Path(folder) / (re.sub(r"\W", "_", header) + "_start.hpp")
-    start.write_text(f"#include <{header}>\n")
-    result = subprocess.run([*command, "-x", "c++-header", str(start), "-o", f"{start}.gch"], capture_output=True)
-    return None if result.returncode else ["-include", str(start)]
-
-
-def words_about(chain, command, folder):
+def words_of(command):
     """None if it compiles, else what the compiler says."""
-    source = Path(folder) / (re.sub(r"\W", "_", chain[-1]) + ".cpp")
-    source.write_text("".join(f"#include <{header}>\n" for header in chain))
-    result = subprocess.run([*command, "-fsyntax-only", str(source)], text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT)
+    result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return result.stdout if result.returncode else None
 
 
+def one_module(headers, outside, root, command, folder):
+    """Headers that lack one of our own, in words. Every part starts with all that comes from outside."""
+    copy = Path(folder) / "module"
+    shutil.copytree(root, copy)
+    for header in headers:
+        (copy / header).write_text("#include <all_from_outside.hpp>\n#line 1\n" + (root / header).read_text())
+    (copy / "all_from_outside.hpp").write_text("#pragma once\n" + "".join(f"#include <{name}>\n" for name in outside))
+    parts = "".join(f'  module "{re.sub(r"[^a-zA-Z0-9]", "_", h)}" {{ header "{copy / h}" export * }}\n' for h in headers)
+    (copy / "module.modulemap").write_text(
+        f'module outside [system] {{ header "{copy}/all_from_outside.hpp" export * }}\nmodule ours {{\n{parts}}}\n')
+    return words_of([*command, f"-I{copy}", "-fmodules", f"-fmodules-cache-path={folder}/cache", "-fmodule-name=ours",
+                     "-Xclang", "-fmodules-local-submodule-visibility", "-x", "c++", "-Xclang", "-emit-module", "-c",
+                     f"{copy}/module.modulemap", "-o", f"{folder}/ours.pcm"])
+
+
+def one_unit(chain, command, folder):
+    """Headers of a chain that lack one from outside, in words."""
+    source = Path(folder) / (re.sub(r"\W", "_", chain[-1]) + ".cpp")
+    source.write_text("".join(f"#include <{header}>\n" for header in chain))
+    return words_of([*command, "-fsyntax-only", str(source)])
+
+
 def main(include, command):
-    root = Path(include)
+    root = Path(include).resolve()
     text = {str(p.relative_to(root)): p.read_text() for p in sorted(root.rglob("*.hpp"))}
-    brought = closures({header: includes(t) for header, t in text.items()})
+    if not text:
+        return f"headers_alone: no headers below {include}"
+    clang = command[0] if "clang" in Path(command[0]).name else shutil.which("clang++")
+    if not clang:
+        print("headers_alone: skipped, since it asks clang++ which header sees which, and there is none")
+        return skipped
+    certain, perhaps = ({h: includes(t)[i] for h, t in text.items()} for i in (0, 1))
+    brought = closures(certain)
     left_out = without(text, brought, command)
     headers = [h for h in text if h not in left_out]
-    if not headers:
-        return f"headers_alone: no headers below {include}"
     jobs = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or os.cpu_count() or 1)
+    command = [*command, "-DKILN_COMPILED"]
     # Instances of templates are left out where that can be: they take half the time and need no header of their own.
-    command = [*command, f"-I{root}", "-DKILN_COMPILED", "-fno-implicit-templates"]
-    size = {h: len(t) for h, t in text.items()}
+    alone = [*command, f"-I{root}", "-fno-implicit-templates"]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        found = groups(headers, brought, size)
-        starts = list(pool.map(lambda group: group[0] and precompiled(group[0], command, folder), found))
-        found = [(chain, [*command, *(options or [])]) for (start, group), options in zip(found, starts)
-                 for chain in chains(group, brought)]
-        found.sort(key=lambda each: -sum(size[h] for h in brought[each[0][-1]]))
-        failures = [w for w in pool.map(lambda each: words_about(*each, folder), found) if w]
+        outside = sorted({n for h in headers for n in certain[h] + perhaps[h] if n not in text and not (root / n).exists()})
+        files = dict(zip(outside, pool.map(lambda name: files_of(name, alone), outside)))
+        module = pool.submit(one_module, headers, [n for n in outside if files[n]], root, [clang, *command[1:]], folder)
+        # What a header may bring behind a condition is told apart by the header that has the condition.
+        brings = {h: set().union(*(files.get(n) or () for k in brought[h] | {h} for n in certain[k]),
+                                 ((k, n) for k in brought[h] | {h} for n in perhaps[k])) for h in headers}
+        alike = {}  # headers by what they bring
+        for header in headers:
+            alike.setdefault(frozenset(brings[header]), []).append(header)
+        found = [[h for each in chain for h in alike[each]]
+                 for chain in chains(list(alike), {each: {less for less in alike if less < each} for each in alike})]
+        found.sort(key=lambda chain: -len(set().union(*(brought[h] for h in chain))))
+        units = list(pool.map(lambda chain: one_unit(chain, alone, folder), found))
+        failures = [words for words in [module.result(), *units] if words]
     if failures:
         return "\n".join(failures)
-    print(f"headers_alone: {len(headers)} headers in {len(found)} compiles, from {sum(map(bool, starts))} common ones"
+    print(f"headers_alone: {len(headers)} headers in a module and {len(found)} units"
           + (f"; left out without their libraries: {', '.join(sorted(left_out))}" if left_out else ""))
 
 
