@@ -2,13 +2,11 @@
 // The node of an evaluated expression: one class for all, whose arrays follow it in memory.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <utility>
 
 #include <kiln/autograd/node.hpp>
 #include <kiln/core/few.hpp>
@@ -133,8 +131,10 @@ class expression_node final : public op_node {
                                 : added_bias();
     common::result_view sums;
     if (bias.leaf >= 0) {
-      std::swap(sums, out[bias.leaf]);
-      any = std::any_of(out.data(), out.data() + slots_, [](const common::result_view& y) { return y.data; });
+      sums = out[bias.leaf];
+      out[bias.leaf].data = nullptr;
+      any = false;
+      for (int r = 0; r < slots_; ++r) any |= out[r].data != nullptr;
     }
     const auto run = gradients_.program->run ? gradients_.program->run : &executor<Cpu>::run_any;
     if (any) run(job, near);

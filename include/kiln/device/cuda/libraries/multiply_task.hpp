@@ -35,7 +35,8 @@ enum class product_epilogue {
 };
 
 /// Which operand is summed over the inner axis beside the product: a gives m sums, b gives n. Where that operand is the
-/// gradient of a layer's result, and the product that of its weight, they are the gradient of its bias.
+/// gradient of a layer's result, and the product that of its weight, they are the gradient of its bias. (Whether they
+/// are of numbers rounded to TF32, where products may be, NVIDIA does not say.)
 enum class summed_operand { none, a, b };
 
 /// out = epilogue(a b + bias), or epilogue(a b + out + bias) with `add`, for each index of the batch.
