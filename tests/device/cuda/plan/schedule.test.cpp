@@ -139,8 +139,12 @@ TEST_CASE("schedule: few long rows are cut into parts, so that more than a few b
   CHECK(rows(1, 40001, 1, true, variance).launches.size() == 2);  // each a reduction of everything
   CHECK(rows(3, 32771, 1, false, softmax).launches.size() == 7);
   CHECK(rows(4, 32768, 1, false, centred).launches.size() == 3);
-  CHECK(rows(5, 32768, 1, false, centred).launches.size() == 1);  // enough rows
-  CHECK(rows(4, 32767, 1, false, centred).launches.size() == 1);  // not long
+  CHECK(rows(5, 32768, 1, false, centred).launches.size() == 1);   // enough rows
+  CHECK(rows(4, 32767, 1, false, centred).launches.size() == 1);   // not long
+  const whole_task& clusters = rows(3, 65540, 1, false, softmax);  // two blocks a row, which are enough
+  REQUIRE(clusters.launches.size() == 1);
+  CHECK(clusters.launches[0].how.shape == cuda::kernel_shape::cluster_per_row);
+  CHECK(clusters.launches[0].blocks == 6);
   CHECK(tasks[0].launches[0].blocks > 3);
   run_all(tasks, 2e-5, false);
 }
