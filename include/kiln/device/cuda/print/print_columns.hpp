@@ -10,6 +10,7 @@
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/plan/specialise_columns.hpp>
+#include <kiln/device/cuda/plan/specialise_rows.hpp>
 #include <kiln/device/cuda/print/print_fold.hpp>
 #include <kiln/device/cuda/print/print_map.hpp>
 

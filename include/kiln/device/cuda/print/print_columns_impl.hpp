@@ -18,28 +18,18 @@ KILN_INLINE source print_columns(const task& job, const plan& p) {
 
   // Values per element: what reductions are made of. Per column: what is made of them. Leaves that do not move down the
   // columns may be either.
-  std::vector<bool> above(static_cast<std::size_t>(t.size)), below(above);
+  const row_facts facts = facts_of(t, p.leaves);
+  std::vector<role> above(static_cast<std::size_t>(t.size)), below(above);
+  find_roles(t, facts, facts.values.data(), kernel_kind::operands, 0, true, above.data());
+  find_roles(t, facts, facts.values.data(), kernel_kind::rows, 0, true, below.data());
   std::vector<int> folds;
-  auto marked = [&](std::vector<bool>& which, auto& self, int i) -> void {
-    if (i < 0 || which[static_cast<std::size_t>(i)]) return;
-    which[static_cast<std::size_t>(i)] = true;
-    if (detail::reduces(t, i)) return;
-    self(which, self, t[i].a);
-    self(which, self, t[i].b);
-    self(which, self, t[i].c);
-  };
   for (int i = 0; i < t.size; ++i)
-    if (detail::reduces(t, i)) {
-      folds.push_back(i);
-      marked(above, marked, t[i].a);
-    }
-  for (int r = 0; r < t.result_count; ++r)
-    if (at.wanted(r)) marked(below, marked, t.results[r]);
+    if (detail::reduces(t, i)) folds.push_back(i);
 
-  auto loads = [&](lines& to, const std::vector<bool>& needed) {
+  auto loads = [&](lines& to, const std::vector<role>& needed) {
     std::vector<bool> seen(p.leaves.size());
     for (int i = 0; i < t.size; ++i) {
-      if (!needed[static_cast<std::size_t>(i)] || t[i].code != opcode::leaf ||
+      if (needed[static_cast<std::size_t>(i)] == role::none || t[i].code != opcode::leaf ||
           seen[static_cast<std::size_t>(t[i].slot)])
         continue;
       seen[static_cast<std::size_t>(t[i].slot)] = true;
@@ -51,9 +41,9 @@ KILN_INLINE source print_columns(const task& job, const plan& p) {
         to.add("const auto ", name, "_at = value_of(*(", at.begin(name, at.leaf(t[i].slot)), "));");
     }
   };
-  auto define = [&](lines& to, statements& in, const std::vector<bool>& needed) {
+  auto define = [&](lines& to, statements& in, const std::vector<role>& needed) {
     for (int i = 0; i < t.size; ++i) {
-      if (!needed[static_cast<std::size_t>(i)] || detail::reduces(t, i) || !in.at(i).empty()) continue;
+      if (needed[static_cast<std::size_t>(i)] == role::none || detail::reduces(t, i) || !in.at(i).empty()) continue;
       if (t[i].code != opcode::leaf)
         in.define(to, i);
       else if (at.moves_along(t[i].slot) || is_address(t[i]))

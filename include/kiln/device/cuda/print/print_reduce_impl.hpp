@@ -65,11 +65,8 @@ KILN_INLINE source print_reduce(const task& job, const plan& p) {
   // What a thread knows before its steps, what it does with each element, and what follows from the reductions.
   lines before, inside, after;
   std::vector<int> folds;
-  std::vector<bool> follows(static_cast<std::size_t>(t.size));
+  const std::vector<std::int16_t> phases = phases_of(t);
   for (int i = 0; i < t.size; ++i) {
-    const auto of_reductions = [&](std::int16_t k) { return k >= 0 && follows[static_cast<std::size_t>(k)]; };
-    follows[static_cast<std::size_t>(i)] =
-        detail::reduces(t, i) || of_reductions(t[i].a) || of_reductions(t[i].b) || of_reductions(t[i].c);
     if (detail::reduces(t, i)) {
       folds.push_back(i);
       inside.add("v", i, " = fold", i, "(v", i, ", ", values.at(t[i].a), ");");
@@ -77,7 +74,7 @@ KILN_INLINE source print_reduce(const task& job, const plan& p) {
       continue;
     }
     if (!values.at(i).empty()) continue;
-    if (follows[static_cast<std::size_t>(i)])
+    if (phases[static_cast<std::size_t>(i)] > 0)
       values.define(after, i);
     else if (!fixed[static_cast<std::size_t>(i)])
       t[i].code == opcode::leaf ? values.define(inside, i, at.element(i)) : values.define(inside, i);
