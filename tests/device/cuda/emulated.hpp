@@ -78,9 +78,10 @@ class module {
       return emulated_->run(*found, how, arguments);
     }
     const kiln::cuda::stream& where = kiln::cuda::current_stream({});
-    loaded_->function(name).launch(
-        {how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes}, where,
-        arguments);
+    const kiln::cuda::device_function kernel = loaded_->function(name);
+    if (how.shared_bytes > kiln::cuda::most_shared_bytes) kernel.allow_shared_bytes(how.shared_bytes);
+    kernel.launch({how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes}, where,
+                  arguments);
     where.synchronize();
   }
   /// The same with the arguments themselves, of exactly the parameters' types.
