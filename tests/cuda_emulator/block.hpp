@@ -256,6 +256,8 @@ class scheduler {
     }
     if (!in_device_memory(reinterpret_cast<std::uintptr_t>(address), bytes))
       stop(stray(start, bytes, kind != race_log::access::read));
+    if (kind == race_log::access::read && last_block_.read != nullptr)
+      std::fill_n(last_block_.read + (reinterpret_cast<std::uintptr_t>(address) - last_block_.start), bytes, '\1');
     if (how_.grid.count() == 1 || !view_.checked) return;
     // Reads of a copy are reads of what it is a copy of.
     const auto place = reinterpret_cast<std::uintptr_t>(address) - last_block_.start + last_block_.original;

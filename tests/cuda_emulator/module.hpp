@@ -163,7 +163,8 @@ class module {
   /// Shared memory that the text declares.
   std::size_t shared_bytes() const { return static_cast<std::size_t>(view_.shared_end - view_.shared_begin); }
 
-  /// Parameters that are read through the read-only cache see device memory as it is at the start of the launch.
+  /// Parameters that are read through the read-only cache see device memory as it is at the start of the launch. What
+  /// is read there must not be written by the kernel.
   void run(const emulator::kernel& kernel, const shape& how, void** arguments) const {
     std::vector<watched_copy> copies;
     std::vector<void*> addresses(kernel.count), places(arguments, arguments + kernel.count);
@@ -180,6 +181,8 @@ class module {
     shape clustered = how;
     clustered.cluster = kernel.cluster;
     emulate::run(view_, kernel.run, clustered, places.data(), constants_);
+    for (const watched_copy& copy : copies)
+      if (const std::string words = copy.overwritten(); !words.empty()) throw failure(words);
   }
 
   /// Runs a kernel. The types of the arguments must be exactly those of its parameters: the driver cannot convert

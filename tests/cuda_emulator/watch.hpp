@@ -23,6 +23,7 @@ struct watched_block {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;
   std::uintptr_t original = 0;  ///< the start, or that of the block that this one is a copy of
+  char* read = nullptr;         ///< of a copy: 1 for each byte that a kernel has read
   bool holds(std::uintptr_t address, std::size_t count) const {
     return address - start < bytes && count <= bytes - (address - start);
   }
@@ -36,10 +37,10 @@ class watched_memory {
     return memory;
   }
 
-  void add(const void* start, std::size_t bytes, std::uintptr_t original = 0) {
+  void add(const void* start, std::size_t bytes, std::uintptr_t original = 0, char* read = nullptr) {
     const std::lock_guard lock(mutex_);
     const auto at = reinterpret_cast<std::uintptr_t>(start);
-    blocks_[at] = {at, bytes, original != 0 ? original : at};
+    blocks_[at] = {at, bytes, original != 0 ? original : at, read};
   }
   void remove(const void* start) {
     const std::lock_guard lock(mutex_);
@@ -91,25 +92,38 @@ class watched_memory {
 /// A copy of a block for one launch, watched as the block is, at an address of the same alignment.
 class watched_copy {
  public:
-  explicit watched_copy(const watched_block& of) : of_(of), memory_(of.bytes + alignment + of.start % alignment) {
+  explicit watched_copy(const watched_block& of)
+      : of_(of), memory_(of.bytes + alignment + of.start % alignment), read_(of.bytes) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data());
     start_ = memory_.data() + (alignment - begin % alignment) % alignment + of.start % alignment;
     std::memcpy(start_, reinterpret_cast<const void*>(of.start), of.bytes);
-    watched_memory::instance().add(start_, of.bytes, of.start);
+    watched_memory::instance().add(start_, of.bytes, of.start, read_.data());
   }
   watched_copy(watched_copy&& other) noexcept
-      : of_(other.of_), memory_(std::move(other.memory_)), start_(std::exchange(other.start_, nullptr)) {}
+      : of_(other.of_),
+        memory_(std::move(other.memory_)),
+        read_(std::move(other.read_)),
+        start_(std::exchange(other.start_, nullptr)) {}
   watched_copy& operator=(watched_copy&&) = delete;
   ~watched_copy() {
     if (start_ != nullptr) watched_memory::instance().remove(start_);
   }
   /// Where in the copy an address of the block is.
   void* at(const void* address) const { return start_ + (reinterpret_cast<std::uintptr_t>(address) - of_.start); }
+  /// What was read here and has another value in the block by now, in words; empty if nothing.
+  std::string overwritten() const {
+    const char* now = reinterpret_cast<const char*>(of_.start);
+    for (std::size_t i = 0; i < of_.bytes; ++i)
+      if (read_[i] != 0 && start_[i] != now[i])
+        return "reads byte " + std::to_string(i) + " of a block of " + std::to_string(of_.bytes) +
+               " bytes through a const T* __restrict__ parameter, and writes another value there";
+    return {};
+  }
 
  private:
   static constexpr std::uintptr_t alignment = 512;
   watched_block of_;
-  std::vector<char> memory_;
+  std::vector<char> memory_, read_;
   char* start_ = nullptr;
 };
 

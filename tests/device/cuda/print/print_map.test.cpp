@@ -246,6 +246,29 @@ TEST_CASE("print_map: a tensor that stands twice is read once, and what follows 
   CHECK(text.find("* __restrict__ x1") == std::string::npos);
 }
 
+TEST_CASE("print_map: a map in place is not read through the read-only cache, and would be reported if it were") {
+  if (emulate::skip_on_gpu("a GPU need not show it")) return;
+  sheet s;
+  s.result(s.leaf(0) + s.leaf(0));
+  memory x(dtype::float32, 64);
+  for (std::size_t i = 0; i < 64; ++i) x.set(i, static_cast<double>(i));
+  cuda::task job = cuda::task_for(view_of(s.p), {64});
+  job.leaves[0] = {x.data(), {1}, dtype::float32};
+  job.results[0].data = x.data();
+  job.results[0].strides = {1};
+  cuda::plan p = cuda::plan_map(job);
+  CHECK_FALSE(p.apart);
+  const auto run = [&] {
+    const cuda::source printed = cuda::print_map(job, p);
+    emulated::run(emulated::module(printed.text), printed, p, job);
+  };
+  run();
+  for (std::size_t i = 0; i < 64; ++i) CHECK(x[i] == static_cast<double>(2 * i));
+  p.apart = true;
+  CHECK_THROWS_WITH_AS(run(), doctest::Contains("__restrict__ parameter, and writes another value there"),
+                       emulate::failure);
+}
+
 TEST_CASE("print_map: contiguous floats move 16 bytes at a time, through the read-only path") {
   // Looked at in the compiled text of the kernel: NVRTC has no say in what the loads become on the device.
   sheet s;
