@@ -30,11 +30,26 @@ const gradient_facts* gradients_if() {
 template <class E>
 using operand_workspace = std::array<common::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1>;
 
+/// Fills in the sizes of an expression: of a map, from its leaves. Throws shape_error where operands do not broadcast.
+template <class E>
+void find_sizes(const E& e, const collected<E>& c, dims& sizes) {
+  if constexpr (census<E>::rows == 0 && census<E>::products == 0) {
+    try {
+      broadcast_leaves(c.leaf.data(), census<E>::leaves, sizes);
+    } catch (const shape_error&) {
+      mismatch_walk::sizes(e);
+      throw;
+    }
+  } else {
+    sizes = shape_of(e);
+  }
+}
+
 /// Fills in what the evaluation runs over. False if one kernel cannot do it.
 template <class E>
 bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
   if constexpr (census<E>::rows == 0) {
-    how.domain = shape_of(e);
+    find_sizes(e, c, how.domain);
     return true;
   } else {
     row_request f;
@@ -82,7 +97,8 @@ template <bool Tracked = true, class E>
 template <class E>
 void compute_in_place(const E& e, const ref<tensor_state>& target) {
   collected<E> c(e);
-  const dims sizes = shape_of(e);
+  dims sizes;
+  find_sizes(e, c, sizes);
   const history_functions* const history = check_in_place(facts_of<E>, c.view(), sizes, *target);
   if (!may_overwrite(facts_of<E>, c.view(), *target)) {
     using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;

@@ -284,11 +284,11 @@ bool shares_as_assumed(collected<E>& c) {
 }
 
 template <class E>
-constexpr dims result_sizes(const E&, const evaluation& how) {
-  if constexpr (census<E>::rows > 0) {
-    if (how.reduction_rooted) return reduced_sizes(how.domain, how.axes, how.keepdim);
-  }
-  return how.domain;
+constexpr decltype(auto) result_sizes(const E&, const evaluation& how) {
+  if constexpr (census<E>::rows == 0)
+    return (how.domain);
+  else
+    return how.reduction_rooted ? reduced_sizes(how.domain, how.axes, how.keepdim) : how.domain;
 }
 
 /// The facts of an expression; of a `Rare` one, see runnable_of. Whether it is one call of its device's product is

@@ -25,6 +25,9 @@ struct reached_bytes {
   bool meets(const reached_bytes& other) const { return begin < other.end && other.begin < end; }
 };
 
+/// Makes an empty list the sizes that all leaves broadcast to. Throws shape_error if they do not.
+void broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& sizes);
+
 /// Throws graph_error if a tensor of an expression, counted from 1, is not what it was when the expression was written.
 [[gnu::cold]] void check_unchanged(const tensor_state& leaf, const moment& wanted, int position);
 

@@ -13,6 +13,12 @@
 
 namespace kiln::detail {
 
+KILN_INLINE void broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& sizes) {
+  if (leaves > 0) sizes = leaf[0]->sizes;
+  for (int i = 1; i < leaves; ++i)
+    if (leaf[i]->sizes.rank() > 0 && !(leaf[i]->sizes == sizes)) broadcast_into(sizes, leaf[i]->sizes);
+}
+
 KILN_INLINE void check_unchanged(const tensor_state& leaf, const moment& wanted, int position) {
   if (wanted.has_passed(*leaf.memory))
     throw graph_error(

@@ -26,6 +26,10 @@ template <Element T, class Device>
 class masked_elements;
 
 namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void no_value() {
+  throw value_error("this Tensor has no value yet: assign one before using it");
+}
+
 /// Copies tensors of T, or adds them; null for elements without gradients.
 template <Element T, class Device>
 constexpr const runnable* adding_kernel();
@@ -407,7 +411,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
 
   /// For code that works on any tensor: what the handle points to. Throws value_error if it has no tensor.
   const ref<tensor_state>& state() const {
-    if (!state_) throw value_error("this Tensor has no value yet: assign one before using it");
+    if (!state_) detail::no_value();
     if (state_->is_view) detail::follow_base(*state_);
     return state_;
   }
