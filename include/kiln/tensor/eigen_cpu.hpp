@@ -16,13 +16,6 @@ struct executor<EigenCpu> : host_executor<EigenCpu> {
   static constexpr const common::program_view& program() {
     return eigen::compiler<Program>::program;
   }
-  template <class Program>
-  static void run(common::task& job, const storage&) {
-    if constexpr (eigen::compiler<Program>::program.reductions == 0)
-      cpu::drivers::run_map(job);
-    else
-      cpu::drivers::run_rows(job);
-  }
   /// Products of float and double are Eigen's, the others Cpu's.
   template <class T>
   static void multiply(const detail::matrix_stack& a, const T* a_data, const detail::matrix_stack& b, const T* b_data,

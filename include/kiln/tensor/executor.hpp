@@ -106,12 +106,20 @@ struct host_executor {
                        detail::epilogue_function epilogue, const storage&) {
     cpu::drivers::multiply<T>(a, a_data, b, b_data, out, out_data, accumulate, epilogue);
   }
+  /// Runs a program, a cpu::compiled, over a job.
+  static void run_any(common::task& job, const storage&) {
+    job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
+  }
+  template <class Program>
+  static void run(common::task& job, const storage& near) {
+    run_any(job, near);
+  }
 };
 
 template <>
 struct executor<Cpu> : host_executor<Cpu> {
 #if defined(KILN_INTERPRET) || defined(KILN_COMPILED)
-  /// A Program without kernels of its own, interpreted, and what runs it over a job.
+  /// A Program without kernels of its own, interpreted.
   template <class Program>
   static const common::program_view& interpreted() {
     // Never destroyed: destructors of other static objects may evaluate. (Not made with the static object, which the
@@ -122,11 +130,7 @@ struct executor<Cpu> : host_executor<Cpu> {
         cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::reduction_rooted));
   }
 #endif
-  /// Runs a job of any program.
-  static void run_any(common::task& job, const storage&) {
-    job.program->reductions == 0 ? cpu::drivers::run_map(job) : cpu::drivers::run_rows(job);
-  }
-  /// The kernels of a Program, and what runs them over a job.
+  /// The kernels of a Program.
 #ifdef KILN_COMPILED
   template <class Program>
   static constexpr bool prebuilt = cpu::prebuilt_number<Program> >= 0;
@@ -141,18 +145,10 @@ struct executor<Cpu> : host_executor<Cpu> {
       return cpu::compiler<Program>::program;
 #endif
   }
-  template <class Program>
-  static void run(common::task& job, const storage& near) {
-    run_any(job, near);
-  }
 #elif defined(KILN_INTERPRET)
   template <class Program>
   static const common::program_view& program() {
     return interpreted<Program>();
-  }
-  template <class Program>
-  static void run(common::task& job, const storage& near) {
-    run_any(job, near);
   }
 #else
   template <class Program>

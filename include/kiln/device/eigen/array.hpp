@@ -40,11 +40,33 @@ constexpr auto made(const X& x) {
   return lazy<typename X::Scalar, X>{x};
 }
 
-// Eigen's own, which have vectors; as members of arrays, 3.4.0 has them without a say in what becomes of nan.
-template <class T>
-using smaller = Eigen::internal::scalar_min_op<T, T, Eigen::PropagateNaN>;
-template <class T>
-using larger = Eigen::internal::scalar_max_op<T, T, Eigen::PropagateNaN>;
+/// The larger or smaller of two numbers, nan if one is: Eigen's own.
+template <class T, bool Largest>
+using extreme = std::conditional_t<Largest, Eigen::internal::scalar_max_op<T, T, Eigen::PropagateNaN>,
+                                   Eigen::internal::scalar_min_op<T, T, Eigen::PropagateNaN>>;
+/// The same where the second waits for nothing: a number, or the next element of a reduction. Eigen's asks both whether
+/// they are nan, which takes as long as all the rest; where the first is, its plain maximum gives that back.
+template <class T, bool Largest>
+struct extreme_so_far : extreme<T, Largest> {
+  template <class Packet>
+  Packet packetOp(const Packet& a, const Packet& b) const {
+    namespace in = Eigen::internal;
+    if constexpr (Largest)
+      return in::pselect(in::pcmp_eq(b, b), in::pmax(a, b), b);
+    else
+      return in::pselect(in::pcmp_eq(b, b), in::pmin(a, b), b);
+  }
+};
+template <bool Largest, class T, class A, class B>
+auto extreme_of(const lazy<T, A>& a, const lazy<T, B>& b) {
+  using constant = Eigen::CwiseNullaryOp<Eigen::internal::scalar_constant_op<T>, array<T>>;
+  if constexpr (std::same_as<B, constant>)
+    return made(a.x.binaryExpr(b.x, extreme_so_far<T, Largest>{}));
+  else if constexpr (std::same_as<A, constant>)
+    return made(b.x.binaryExpr(a.x, extreme_so_far<T, Largest>{}));
+  else
+    return made(a.x.binaryExpr(b.x, extreme<T, Largest>{}));
+}
 
 // ---- what rules may call -----------------------------------------------------------------------------------
 
@@ -73,9 +95,9 @@ auto operator>=(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x >= b
 template <class T, class C, class A, class B>
 auto where(const lazy<bool, C>& c, const lazy<T, A>& a, const lazy<T, B>& b) { return made(c.x.select(a.x, b.x)); }
 template <class T, class A, class B>
-auto minimum(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x.binaryExpr(b.x, smaller<T>{})); }
+auto minimum(const lazy<T, A>& a, const lazy<T, B>& b) { return extreme_of<false>(a, b); }
 template <class T, class A, class B>
-auto maximum(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x.binaryExpr(b.x, larger<T>{})); }
+auto maximum(const lazy<T, A>& a, const lazy<T, B>& b) { return extreme_of<true>(a, b); }
 template <class T, class A, class B>
 auto pow(const lazy<T, A>& a, const lazy<T, B>& b) { return made(Eigen::pow(a.x, b.x)); }
 template <class T, class A> auto isnan(const lazy<T, A>& a) { return made(a.x.isNaN()); }
@@ -110,22 +132,15 @@ template <class T, class A> auto acosh(const lazy<T, A>& a) { return made(a.x.ac
 template <class T, class A> auto atanh(const lazy<T, A>& a) { return made(a.x.atanh()); }
 // clang-format on
 
+template <class Op, class... Others>
+concept OneOf = (std::same_as<Op, Others> || ...);
 /// Ops whose rule cannot be read with arrays, since Eigen lacks the function.
 template <class Op>
-inline constexpr bool lacks_op = false;
-// clang-format off
-template <> inline constexpr bool lacks_op<hypot_op> = true;
-template <> inline constexpr bool lacks_op<fmod_op> = true;
-template <> inline constexpr bool lacks_op<remainder_op> = true;
-template <> inline constexpr bool lacks_op<trunc_op> = true;
-template <> inline constexpr bool lacks_op<exp2_op> = true;
-template <> inline constexpr bool lacks_op<atan2_op> = true;
-template <> inline constexpr bool lacks_op<erf_op> = true;
-template <> inline constexpr bool lacks_op<erfc_op> = true;
-template <> inline constexpr bool lacks_op<polygamma_op> = true;
-template <> inline constexpr bool lacks_op<digamma_op> = true;
-template <> inline constexpr bool lacks_op<lgamma_op> = true;
-// clang-format on
+inline constexpr bool lacks_op = OneOf<Op, hypot_op, fmod_op, remainder_op, trunc_op, exp2_op, atan2_op, erf_op,
+                                       erfc_op, polygamma_op, digamma_op, lgamma_op>;
+/// Whether Eigen runs this op on operands of a floating type with vectors.
+template <class Op>
+inline constexpr bool has_vectors = !lacks_op<Op> && !OneOf<Op, where_op, asinh_op, acosh_op, atanh_op>;
 
 /// An op on one number of each operand: by the standard library where they are floating, by vectors of two of Cpu's
 /// where they are integers, whose overflow and division are defined there.
@@ -164,6 +179,16 @@ struct conversion {
     }
   }
 };
+/// A value as another type: by Eigen between floating ones that it knows.
+template <class To, class T, class X>
+auto as(const lazy<T, X>& from) {
+  if constexpr (std::same_as<To, T>)
+    return from;
+  else if constexpr (std::floating_point<To> && std::floating_point<T>)
+    return made(from.x.template cast<To>());
+  else
+    return made(from.x.unaryExpr(conversion<To>{}));
+}
 /// A float rounded to a half type, and a float again.
 template <class Half>
 struct rounding {
@@ -185,6 +210,9 @@ struct strip_operand {
 
 }  // namespace kiln::eigen::inline KILN_VERSION_ISA
 
+template <class T, bool Largest>
+struct Eigen::internal::functor_traits<kiln::eigen::extreme_so_far<T, Largest>>
+    : functor_traits<kiln::eigen::extreme<T, Largest>> {};
 template <class T>
 struct Eigen::internal::functor_traits<kiln::eigen::strip_operand<T>> {
   enum { Cost = 1, PacketAccess = packet_traits<T>::Vectorizable, IsRepeatable = true };

@@ -20,11 +20,6 @@
 
 namespace kiln::eigen::inline KILN_VERSION_ISA {
 
-/// Whether Eigen runs this op on operands of a type with vectors.
-template <class Op>
-inline constexpr bool has_vectors = !lacks_op<Op> && !std::same_as<Op, where_op> && !std::same_as<Op, asinh_op> &&
-                                    !std::same_as<Op, acosh_op> && !std::same_as<Op, atanh_op>;
-
 template <class Program, kernel_kind Kind, int Pass>
 class kernel {
   using plan = cpu::kernel_layout<Program>;
@@ -36,13 +31,34 @@ class kernel {
   template <int I>
   using op_at = op_with_code<all_ops, t[I].code>;
 
+  template <int K>
+  using number = std::integral_constant<int, K>;
+  // f(0), f(1) ... as constants.
+  template <int Count, class F>
+  static constexpr void each_below(F f) {
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (f(number<I>{}), ...);
+    }
+    (std::make_integer_sequence<int, Count>{});
+  }
+  // f(get(operand) of each operand of instruction I).
+  template <int I, class Get, class F>
+  static auto with_operands(Get get, F f) {
+    constexpr instruction x = t[I];
+    if constexpr (op_at<I>::arity == 1)
+      return f(get(number<x.a>{}));
+    else if constexpr (op_at<I>::arity == 2)
+      return f(get(number<x.a>{}), get(number<x.b>{}));
+    else
+      return f(get(number<x.a>{}), get(number<x.b>{}), get(number<x.c>{}));
+  }
+
   static constexpr bool once(int i) { return facts::per_strip(i); }
   static constexpr bool each(int i) { return facts::per_element(i) || facts::role_of(i) == role::joined; }
   static constexpr bool computes(int i) {
     return each(i) && facts::role_of(i) != role::read_back && is_op(t[i].code) &&
            !(Kind == kernel_kind::rows && facts::reduction_of(i) >= 0);
   }
-  using once_numbers = decltype(cpu::detail::list_where<size, &facts::per_strip>());
 
   // What is computed into a row of its own, and which row that is.
   struct rows_of_values {
@@ -60,10 +76,7 @@ class kernel {
   }
   static constexpr rows_of_values stored = [] {
     std::array<bool, static_cast<std::size_t>(size)> vectors{};
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-      ((vectors[static_cast<std::size_t>(I)] = vectors_at<I>()), ...);
-    }
-    (std::make_integer_sequence<int, size>{});
+    each_below<size>([&]<int I>(number<I>) { vectors[static_cast<std::size_t>(I)] = vectors_at<I>(); });
     std::array<int, static_cast<std::size_t>(size)> uses{}, tree{};
     std::array<bool, static_cast<std::size_t>(size)> meets{};  // is used by an op of the other kind
     auto use = [&](int i, int by, int times) {
@@ -107,14 +120,9 @@ class kernel {
     return out;
   }();
   static constexpr bool is_stored(int i) { return stored.row[static_cast<std::size_t>(i)] >= 0; }
-  static constexpr bool reduces = [] {
-    for (int i = 0; i < size; ++i)
-      if (facts::folded_here(i)) return true;
-    return false;
-  }();
   /// Elements of a block: all rows fit first-level cache, and sums of a block are as accurate as pairwise ones.
   static constexpr Index block = stored.count > 0 ? std::clamp(32768 / (8 * stored.count) / 64 * 64, 64, 512) : 1024;
-  static constexpr bool in_blocks = stored.count > 0 || reduces;
+  static constexpr bool in_blocks = stored.count > 0 || facts::reduces;
 
   // Where the expressions find each leaf: in memory, or a single value spread over a register's worth.
   struct source {
@@ -188,42 +196,25 @@ class kernel {
     } else {
       using Op = op_at<I>;
       constexpr bool whole = !std::floating_point<element<x.a>> && !std::same_as<Op, where_op>;
-      if constexpr (lacks_op<Op> || whole) {
-        if constexpr (Op::arity == 1)
-          return made(value<x.a>(now).x.unaryExpr(scalar_rule<Op>{}));
-        else
-          return made(value<x.a>(now).x.binaryExpr(value<x.b>(now).x, scalar_rule<Op>{}));
-      } else if constexpr (Op::arity == 1) {
-        return Op::value(value<x.a>(now));
-      } else if constexpr (Op::arity == 2) {
-        return Op::value(value<x.a>(now), value<x.b>(now));
-      } else {
-        return Op::value(value<x.a>(now), value<x.b>(now), value<x.c>(now));
-      }
+      return with_operands<I>([&]<int K>(number<K>) { return value<K>(now); },
+                              [](auto a, auto... more) {
+                                if constexpr (!lacks_op<Op> && !whole)
+                                  return Op::value(a, more...);
+                                else if constexpr (sizeof...(more) == 0)
+                                  return made(a.x.unaryExpr(scalar_rule<Op>{}));
+                                else
+                                  return made(a.x.binaryExpr(more.x..., scalar_rule<Op>{}));
+                              });
     }
   }
-  // The same as another type: by Eigen between floating ones that it knows.
-  template <class To, class T, class X>
-  static auto as(const lazy<T, X>& from) {
-    if constexpr (std::same_as<To, T>)
-      return from;
-    else if constexpr (std::floating_point<To> && std::floating_point<T>)
-      return made(from.x.template cast<To>());
-    else
-      return made(from.x.unaryExpr(conversion<To>{}));
-  }
-
   // A value that does not change along the strip.
   template <int I>
   static void prepare(const cpu::strip& s, state& now) {
     constexpr instruction x = t[I];
     using E = element<I>;
-    auto operand = [&]<int K>(std::integral_constant<int, K>) {
+    [[maybe_unused]] const auto known = [&]<int K>(number<K>) {
       return common::from_bits<element<K>>(now.once[static_cast<std::size_t>(K)]);
     };
-    [[maybe_unused]] std::integral_constant<int, (x.a < 0 ? 0 : x.a)> a;
-    [[maybe_unused]] std::integral_constant<int, (x.b < 0 ? 0 : x.b)> b;
-    [[maybe_unused]] std::integral_constant<int, (x.c < 0 ? 0 : x.c)> c;
     E v;
     if constexpr (x.code == opcode::constant) {
       v = common::from_bits<E>(x.literal);
@@ -234,15 +225,10 @@ class kernel {
     } else if constexpr (facts::reduction_of(I) >= 0) {
       v = common::from_bits<E>(s.rows[facts::reduction_of(I)]);
     } else if constexpr (x.code == op_rules_table.cast) {
-      v = conversion<E>{}(operand(a));
+      v = conversion<E>{}(known(number<x.a>{}));
       if constexpr (compute_type(x.type) != x.type) v = rounding<element_t<x.type>>{}(v);
     } else {
-      if constexpr (op_at<I>::arity == 1)
-        v = scalar_rule<op_at<I>>{}(operand(a));
-      else if constexpr (op_at<I>::arity == 2)
-        v = scalar_rule<op_at<I>>{}(operand(a), operand(b));
-      else
-        v = scalar_rule<op_at<I>>{}(operand(a), operand(b), operand(c));
+      v = with_operands<I>(known, scalar_rule<op_at<I>>{});
     }
     now.once[static_cast<std::size_t>(I)] = common::to_bits(v);
   }
@@ -293,83 +279,26 @@ class kernel {
       return what.x.sum();
     else if constexpr (std::same_as<Op, prod_op>)
       return what.x.prod();
-    else if constexpr (std::same_as<Op, max_op>)
-      return extreme<T, true>(what.x);
     else
-      return extreme<T, false>(what.x);
-  }
-  // The largest or smallest of a block, or nan if there is one. Eigen's reduction that keeps nan asks both operands of
-  // each step for it and waits for the answer; here it is asked aside, once for each element.
-  template <class T, bool Largest, class X>
-  static T extreme(const X& x) {
-    namespace in = Eigen::internal;
-    using better = std::conditional_t<Largest, larger<T>, smaller<T>>;
-    using packet = typename in::packet_traits<T>::type;
-    constexpr Index width = in::packet_traits<T>::size;
-    constexpr int flags = static_cast<int>(in::evaluator<X>::Flags);
-    if constexpr (width > 1 && (flags & int{Eigen::PacketAccessBit}) != 0 &&
-                  (flags & int{Eigen::LinearAccessBit}) != 0) {
-      if (x.size() < 2 * width) return x.redux(better{});
-      const in::evaluator<X> at(x);
-      const auto best = [](const packet& a, const packet& b) {
-        if constexpr (Largest)
-          return in::pmax(a, b);
-        else
-          return in::pmin(a, b);
-      };
-      const auto load = [&](Index i) { return at.template packet<Eigen::Unaligned, packet>(i); };
-      packet first = load(0), second = load(width);
-      packet numbers = in::pand(in::pcmp_eq(first, first), in::pcmp_eq(second, second));
-      Index i = 2 * width;
-      for (; i + 2 * width <= x.size(); i += 2 * width) {
-        const packet a = load(i), b = load(i + width);
-        numbers = in::pand(numbers, in::pand(in::pcmp_eq(a, a), in::pcmp_eq(b, b)));
-        first = best(first, a);
-        second = best(second, b);
-      }
-      first = best(first, second);
-      const packet none = in::pset1<packet>(T(0)), one = in::pset1<packet>(T(1));
-      if (in::predux_max(in::pselect(numbers, none, one)) != T(0)) return std::numeric_limits<T>::quiet_NaN();
-      T result = Largest ? in::predux_max(first) : in::predux_min(first);
-      for (; i < x.size(); ++i) result = better{}(result, at.coeff(i));
-      return result;
-    } else {
-      return x.redux(better{});
-    }
-  }
-
-  static void blocks(state& now) {
-    for (Index i = 0; i < now.s.count; i += now.n) {
-      now.begin = i;
-      now.n = in_blocks ? std::min<Index>(block, now.s.count - i) : now.s.count;
-      [&]<int... I>(std::integer_sequence<int, I...>) {
-        (store<I>(now), ...);
-      }
-      (std::make_integer_sequence<int, size>{});
-      [&]<int... R>(std::integer_sequence<int, R...>) {
-        (deliver<R>(now), ...);
-      }
-      (std::make_integer_sequence<int, t.result_count()>{});
-      [&]<int... I>(std::integer_sequence<int, I...>) {
-        (reduce<I>(now), ...);
-      }
-      (std::make_integer_sequence<int, size>{});
-    }
+      return what.x.redux(extreme_so_far<T, std::same_as<Op, max_op>>{});
   }
 
  public:
+  static constexpr std::int64_t longest = 4096;  ///< strip of a pass, whose blocks are joined in double
   static void run(const cpu::strip& s) {
     alignas(64) std::array<char, static_cast<std::size_t>(stored.count * block * 8) + 1> rows;
     state now(s, rows.data());
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-      (prepare<I>(s, now), ...);
+    each_below<size>([&]<int I>(number<I>) {
+      if constexpr (facts::per_strip(I)) prepare<I>(s, now);
+      find<I>(s, now);
+    });
+    for (Index i = 0; i < s.count; i += now.n) {
+      now.begin = i;
+      now.n = in_blocks ? std::min<Index>(block, s.count - i) : s.count;
+      each_below<size>([&]<int I>(number<I>) { store<I>(now); });
+      each_below<t.result_count()>([&]<int R>(number<R>) { deliver<R>(now); });
+      each_below<size>([&]<int I>(number<I>) { reduce<I>(now); });
     }
-    (once_numbers{});
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-      (find<I>(s, now), ...);
-    }
-    (std::make_integer_sequence<int, size>{});
-    blocks(now);
   }
 };
 

@@ -8,123 +8,42 @@
 
 namespace kiln::eigen::inline KILN_VERSION_ISA {
 
-/// Folds rows onto each other, column by column.
+/// Folds rows onto each other, column by column: what is arithmetic, by Eigen's vectors where it has them.
 template <class Op, class T>
-struct vertical {
-  using wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
-  // Onto what is there: by Eigen's vectors where it has them.
+struct vertical : cpu::detail::vertical<Op, T> {
+  using typename cpu::detail::vertical<Op, T>::wide;
   template <class V, class X>
-  static void onto(places<V> to, const X& more) {
+  static void onto(places<V> to, const lazy<V, X>& more) {
     if constexpr (std::floating_point<V>)
-      to = Op::combine(made(to), made(more)).x;
+      to = Op::combine(made(to), more).x;
     else
-      to = to.binaryExpr(more, scalar_rule<combination<Op>>{});
+      to = to.binaryExpr(more.x, scalar_rule<combination<Op>>{});
   }
-  template <class V>
-  static auto as_wide(const elements<V>& x) {
-    if constexpr (std::floating_point<V>)
-      return x.template cast<wide>();
-    else
-      return x.unaryExpr(conversion<wide>{});
-  }
+  static places<wide> totals(std::uint64_t* total, std::int64_t n) { return {reinterpret_cast<wide*>(total), n}; }
 
-  static void reset(void* partial, std::int64_t n) {
-    places<T>(static_cast<T*>(partial), n).setConstant(Op::template identity<T>());
-  }
   static void add(void* partial, const void* values, std::int64_t stride, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r)
-      onto<T>(places<T>(static_cast<T*>(partial), n), elements<T>(static_cast<const T*>(values) + r * stride, n));
-  }
-  static void clear(std::uint64_t* total, std::int64_t n) {
-    std::fill_n(total, n, common::to_bits(Op::template identity<T>()));
+      onto<T>({static_cast<T*>(partial), n}, made(elements<T>(static_cast<const T*>(values) + r * stride, n)));
   }
   static void flush(std::uint64_t* total, void* partial, std::int64_t n) {
-    onto<wide>(places<wide>(reinterpret_cast<wide*>(total), n), as_wide<T>(elements<T>(static_cast<T*>(partial), n)));
-    reset(partial, n);
+    onto<wide>(totals(total, n), as<wide>(made(elements<T>(static_cast<T*>(partial), n))));
+    vertical::reset(partial, n);
   }
   static void join(std::uint64_t* total, const std::uint64_t* other, std::int64_t n) {
-    onto<wide>(places<wide>(reinterpret_cast<wide*>(total), n),
-               elements<wide>(reinterpret_cast<const wide*>(other), n));
+    onto<wide>(totals(total, n), made(elements<wide>(reinterpret_cast<const wide*>(other), n)));
   }
-  static void finish(void* values, const std::uint64_t* total, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(values)[i] = common::from_bits<T>(total[i]);
-  }
-  static constexpr cpu::vertical_fold functions{&reset, &add, &clear, &flush, &join, &finish};
+  static constexpr cpu::vertical_fold functions{&vertical::reset, &add,  &vertical::clear,
+                                                &flush,           &join, &vertical::finish};
 };
 
-/// The kernels of a Program: see cpu::compiler.
+/// See cpu::strip_kernels.
+struct array_kernels {
+  template <class Program, kernel_kind Kind, int Pass>
+  using kernel = eigen::kernel<Program, Kind, Pass>;
+  template <class Op, class T>
+  using vertical = eigen::vertical<Op, T>;
+};
 template <class Program>
-class compiler {
-  using plan = cpu::kernel_layout<Program>;
-  static constexpr const auto& t = Program::tape;
-  static constexpr int reductions = plan::facts.reductions;
-  static constexpr int passes = plan::facts.passes(Program::reduction_rooted);
-  static constexpr auto draws = cpu::detail::draw_slots<Program>();
-
-  template <int I>
-  static constexpr void describe(std::array<cpu::reduction_facts, static_cast<std::size_t>(reductions) + 1>& all) {
-    if constexpr (plan::value(I).reduction >= 0) {
-      using T = compute_t<element_t<t[I].type>>;
-      using Op = op_with_code<all_ops, t[I].code>;
-      cpu::reduction_facts f = cpu::detail::facts_of_fold<Op, T, false>();
-      if constexpr (Program::reduction_rooted && plan::facts.last_phase == 1) f.vertical = vertical<Op, T>::functions;
-      f.pass = plan::value(I).phase - 1;
-      f.has_identity |= t[I].slot == folds_nothing;
-      if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
-      all[static_cast<std::size_t>(plan::value(I).reduction)] = f;
-    }
-  }
-  static constexpr auto reduced = []<int... I>(std::integer_sequence<int, I...>) {
-    std::array<cpu::reduction_facts, static_cast<std::size_t>(reductions) + 1> all{};
-    (describe<I>(all), ...);
-    return all;
-  }
-  (std::make_integer_sequence<int, plan::size>{});
-  static constexpr auto kept_types = [] {
-    std::array<dtype, static_cast<std::size_t>(plan::kept_count) + 1> types{};
-    for (int i = 0; i < plan::size; ++i)
-      if (plan::value(i).kept >= 0) types[static_cast<std::size_t>(plan::kept_number(i))] = plan::compute_type_of(i);
-    return types;
-  }();
-  static constexpr auto pass = []<int... P>(std::integer_sequence<int, P...>) {
-    return std::array<cpu::pass_kernel, static_cast<std::size_t>(passes) + 1>{
-        cpu::pass_kernel{&kernel<Program, kernel_kind::pass, P>::run}..., cpu::pass_kernel{}};
-  }
-  (std::make_integer_sequence<int, passes>{});
-
-  static constexpr cpu::compiled make() {
-    static_assert(plan::slots <= common::max_slots,
-                  "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
-    cpu::compiled c;
-    c.tape = view(t);
-    c.slots = plan::slots;
-    c.results = t.result_count();
-    c.reductions = reductions;
-    c.reduction_rooted = Program::reduction_rooted;
-    c.stores = Program::stores.data();
-    c.passes = passes;
-    c.kept = plan::kept_count;
-    c.cost = cpu::work_of(view(t), op_rules_table);
-    c.reduced = reduced.data();
-    c.kept_types = kept_types.data();
-    if constexpr (cpu::detail::count_draws(t) > 0) {
-      c.draw_count = static_cast<int>(draws.size());
-      c.draws = draws.data();
-    }
-    if constexpr (reductions == 0) {
-      c.map = &kernel<Program, kernel_kind::map, 0>::run;
-    } else {
-      c.pass = pass.data();
-      if constexpr (Program::reduction_rooted) {
-        c.rows = &kernel<Program, kernel_kind::rows, 0>::run;
-        if constexpr (plan::facts.last_phase == 1) c.operands = &kernel<Program, kernel_kind::operands, 0>::run;
-      }
-    }
-    return c;
-  }
-
- public:
-  static constexpr cpu::compiled program = make();
-};
+using compiler = cpu::compiler<Program, array_kernels>;
 
 }  // namespace kiln::eigen::inline KILN_VERSION_ISA

@@ -217,7 +217,10 @@ KILN_INLINE reduction_facts facts_of_reduction(opcode code, dtype type) {
   detail::with_reduction(all_ops{}, code, [&]<class Op>(std::type_identity<Op>) {
     visit_dtype(kiln::compute_type(type), [&]<class S>(std::type_identity<S>) {
       using T = compute_t<S>;
-      if constexpr (detail::folds_in<Op, T>()) found = cpu::detail::facts_of_fold<Op, T>();
+      if constexpr (detail::folds_in<Op, T>()) {
+        found = cpu::detail::facts_of_fold<Op, T>();
+        found.vertical = cpu::detail::vertical<Op, T>::functions;
+      }
     });
   });
   return found;

@@ -100,26 +100,33 @@ struct vertical {
   static constexpr vertical_fold functions{&reset, &add, &clear, &flush, &join, &finish};
 };
 
-/// The facts of a reduction that do not depend on where it stands; with the functions that fold `across_rows` or
-/// without.
-template <class Op, class T, bool across_rows = true>
+/// The facts of a reduction that do not depend on where it stands, but for the functions that fold across rows.
+template <class Op, class T>
 constexpr reduction_facts facts_of_fold() {
-  reduction_facts f{.type = dtype_of<T>,
-                    .identity = to_bits(Op::template identity<T>()),
-                    .has_identity = Op::has_identity,
-                    .name = Op::name.data(),
-                    .join = &joined_bits<Op, T>,
-                    .vertical = {}};
-  if constexpr (across_rows) f.vertical = vertical<Op, T>::functions;
-  return f;
+  return {.type = dtype_of<T>,
+          .identity = to_bits(Op::template identity<T>()),
+          .has_identity = Op::has_identity,
+          .name = Op::name.data(),
+          .join = &joined_bits<Op, T>,
+          .vertical = {}};
 }
 
 }  // namespace detail
 
+/// What a Program is compiled to: the kernels of kernel.hpp. Another device says others of the same form.
+struct strip_kernels {
+  template <class Program, kernel_kind Kind, int Pass>
+  using kernel = cpu::kernel<Program, Kind, Pass>;
+  template <class Op, class T>
+  using vertical = detail::vertical<Op, T>;
+};
+
 /// The kernels of a Program: a type with `tape` (constexpr), `stores` (a dtype per result) and `reduction_rooted`
 /// (whether the result is one value per row).
-template <class Program>
+template <class Program, class Kernels = strip_kernels>
 class compiler {
+  template <kernel_kind Kind, int Pass>
+  using kernel = typename Kernels::template kernel<Program, Kind, Pass>;
   using plan = kernel_layout<Program>;
   static constexpr const auto& t = Program::tape;
   static constexpr int reductions = plan::facts.reductions;
@@ -129,8 +136,9 @@ class compiler {
   static constexpr reduction_facts facts_at() {
     using T = compute_t<element_t<t[I].type>>;
     using Op = op_with_code<all_ops, t[I].code>;
-    constexpr bool across_rows = Program::reduction_rooted && plan::facts.last_phase == 1;
-    reduction_facts f = detail::facts_of_fold<Op, T, across_rows>();
+    reduction_facts f = detail::facts_of_fold<Op, T>();
+    if constexpr (Program::reduction_rooted && plan::facts.last_phase == 1)
+      f.vertical = Kernels::template vertical<Op, T>::functions;
     f.pass = plan::value(I).phase - 1;
     f.has_identity |= t[I].slot == folds_nothing;
     if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
@@ -150,11 +158,11 @@ class compiler {
   }();
   static constexpr auto pass = []<int... P>(std::integer_sequence<int, P...>) {
     return std::array<pass_kernel, static_cast<std::size_t>(passes) + 1>{
-        pass_kernel{kernel<Program, kernel_kind::pass, P>::run}..., pass_kernel{}};
+        pass_kernel{kernel<kernel_kind::pass, P>::run}..., pass_kernel{}};
   }
   (std::make_integer_sequence<int, passes>{});
   static constexpr std::int64_t pass_length = []<int... P>(std::integer_sequence<int, P...>) {
-    return std::min({std::int64_t{16384}, kernel<Program, kernel_kind::pass, P>::longest...});
+    return std::min({std::int64_t{16384}, kernel<kernel_kind::pass, P>::longest...});
   }
   (std::make_integer_sequence<int, passes>{});
   static constexpr auto draws = detail::draw_slots<Program>();
@@ -179,13 +187,13 @@ class compiler {
       c.draws = draws.data();
     }
     if constexpr (reductions == 0) {
-      c.map = kernel<Program, kernel_kind::map, 0>::run;
+      c.map = kernel<kernel_kind::map, 0>::run;
     } else {
       c.pass = pass.data();
       c.pass_length = pass_length;
       if constexpr (Program::reduction_rooted) {
-        c.rows = kernel<Program, kernel_kind::rows, 0>::run;
-        if constexpr (plan::facts.last_phase == 1) c.operands = kernel<Program, kernel_kind::operands, 0>::run;
+        c.rows = kernel<kernel_kind::rows, 0>::run;
+        if constexpr (plan::facts.last_phase == 1) c.operands = kernel<kernel_kind::operands, 0>::run;
       }
     }
     return c;
