@@ -1,41 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Optimizers of Tensor<T, Cuda> over the stand-in: the same flat buffers, and the numbers of the processor.
+// Optimizers of Tensor<T, Cuda> over the stand-in.
 #include <kiln/cuda.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
 
 #include <doctest/doctest.h>
 
-#include <kiln/optim/adam.hpp>
-#include <kiln/optim/gradients.hpp>
-
-#include <cmath>
-#include <vector>
+#include "support/device_optimizers.hpp"
 
 using namespace kiln;
 
 TEST_CASE("cuda: steps of Adam on one buffer are the processor's") {
   emulate::stand_in();
-  Tensor<float> w{{1, -2, 3}, {0.5f, 0.25f, -1}}, b{1, 2};
-  Tensor<float, Cuda> there_w = w.to<Cuda>(), there_b = b.to<Cuda>();
-  w.requires_grad(), b.requires_grad(), there_w.requires_grad(), there_b.requires_grad();
-  optim::Adam opt(std::vector{w, b}, {.lr = 0.1, .weight_decay = 0.1});
-  optim::Adam there(std::vector{there_w, there_b}, {.lr = 0.1, .weight_decay = 0.1});
-  CHECK(there_b.data() == there_w.data() + 16);
-  for (int t = 0; t < 4; ++t) {
-    opt.zero_grad(), there.zero_grad();
-    backward(sum(w * w) + sum(b * b * b));
-    backward(sum(there_w * there_w) + sum(there_b * there_b * there_b));
-    CHECK(there_b.grad().data() == there_w.grad().data() + 16);
-    CHECK(optim::clip_grad_norm(there, 1.5) == doctest::Approx(optim::clip_grad_norm(opt, 1.5)).epsilon(1e-5));
-    opt.step(), there.step();
-  }
-  const Tensor<float> came_w = there_w.to<Cpu>(), came_b = there_b.to<Cpu>();
-  for (int i = 0; i < 2; ++i) {
-    CHECK(came_b(i) == doctest::Approx(b(i)).epsilon(1e-5));
-    for (int k = 0; k < 3; ++k) {
-      CHECK(came_w(i, k) == doctest::Approx(w(i, k)).epsilon(1e-5));
-    }
-  }
-  CHECK(there.state(there_b, "exp_avg").to<Cpu>()(1) == doctest::Approx(opt.state(b, "exp_avg")(1)).epsilon(1e-5));
+  device_test::check_adam<Cuda>();
 }

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <vector>
 
+#include "support/device_indexing.hpp"
+
 using namespace kiln;
 
 namespace {
@@ -17,18 +19,9 @@ namespace {
 template <class T>
 using on_gpu = Tensor<T, Cuda>;
 using at = on_gpu<std::int64_t>;
-using list = std::vector<double>;
+using device_test::list;
+using device_test::values;
 
-// Of a tensor or an expression: gather and index_select are expressions on a GPU.
-template <Expression X>
-list values(const X& x) {
-  using T = typename X::value_type;
-  list out;
-  const on_gpu<T> there = x;
-  const Tensor<T> here = there.to(Cpu{});
-  for (const T v : here.span()) out.push_back(static_cast<double>(static_cast<compute_t<T>>(v)));
-  return out;
-}
 struct any_order {
   any_order() { cuda::set_deterministic(false); }
   ~any_order() { cuda::set_deterministic(true); }
@@ -38,16 +31,7 @@ struct any_order {
 
 TEST_CASE("cuda indexing: reads and writes go where the index says") {
   emulate::stand_in();
-  const on_gpu<float> x{{0, 1, 2}, {10, 11, 12}, {20, 21, 22}, {30, 31, 32}};
-  CHECK(values(index_select(x, 0, at{3, 0, 3})) == list{30, 31, 32, 0, 1, 2, 30, 31, 32});
-  CHECK(values(index_select(x.t(), 1, on_gpu<std::int32_t>{1, 2})) == list{10, 20, 11, 21, 12, 22});
-  CHECK(values(gather(x, 0, at{{1, 0, 3}, {2, 2, 2}})) == list{10, 1, 32, 20, 21, 22});
-  const auto zero = zeros<float, Cuda>({3, 2});
-  const on_gpu<float> v{{1, 2}, {3, 4}};
-  CHECK(values(scatter(zero, 0, at{{1, 2}, {0, 0}}, v)) == list{3, 4, 1, 0, 0, 2});
-  CHECK(values(scatter_add(zero, 0, at{{1, 1}, {1, 0}}, v)) == list{0, 4, 4, 2, 0, 0});
-  CHECK(values(index_add(zero, 1, at{1, 1}, ones<float, Cuda>({3, 2}))) == list{0, 2, 0, 2, 0, 2});
-  CHECK(on_gpu<float>(index_select(x, 0, zeros<std::int64_t, Cuda>({0}))).numel() == 0);
+  device_test::check_indexing<Cuda>();
 }
 
 // The terms in chunks of 256, the first of which begins with what is there: the order that is promised, by plain loops.
@@ -132,18 +116,7 @@ TEST_CASE("cuda indexing: with atomics the sums are the same but for rounding, i
 
 TEST_CASE("cuda indexing: gradients go to what was read and come from where it was written") {
   emulate::stand_in();
-  on_gpu<double> x{{1, 2, 3}, {4, 5, 6}}, v{{7, 8, 9}, {10, 11, 12}};
-  x.requires_grad(), v.requires_grad();
-  backward(sum(square(index_select(x, 0, at{1, 0, 1}))));
-  CHECK(values(x.grad()) == list{2, 4, 6, 16, 20, 24});
-  x.zero_grad();
-  backward(sum(square(index_add(x, 0, at{1, 1}, v))));
-  CHECK(values(x.grad()) == list{2, 4, 6, 42, 48, 54});
-  CHECK(values(v.grad()) == list{42, 48, 54, 42, 48, 54});
-  x.zero_grad(), v.zero_grad();
-  backward(sum(square(scatter(x, 1, at{{2}, {1}}, v))));
-  CHECK(values(x.grad()) == list{2, 4, 0, 8, 0, 12});
-  CHECK(values(v.grad()) == list{14, 0, 0, 20, 0, 0});
+  device_test::check_gradients_of_indexing<Cuda>();
 }
 
 TEST_CASE("cuda indexing: an index outside its axis is reported when values are read, and the next call works") {

@@ -112,7 +112,15 @@ TEST_CASE("EigenCpu: nan goes through maxima and minima") {
     CHECK(std::isnan(y(1)));
     CHECK_FALSE(std::isnan(y(0)));
   }
-  CHECK(std::isnan(maximum(x.to<EigenCpu>(), 0.0f).eval()(1, 7)));
+  // Beside a number, which may be the one that is nan, at every place of a register and of the rest.
+  const float nan = x(1, 7);
+  const On<float> there = x.to<EigenCpu>(), zero = zeros<float, EigenCpu>({37});
+  for (const On<float>& y : {On<float>(maximum(there, 0.0f)), On<float>(minimum(0.0f, there))}) {
+    CHECK(std::isnan(y(1, 7)));
+    CHECK_FALSE(std::isnan(y(1, 8)));
+  }
+  for (const On<float>& y : {On<float>(maximum(zero, nan)), On<float>(minimum(nan, zero))})
+    CHECK(std::all_of(y.data(), y.data() + 37, [](float v) { return std::isnan(v); }));
 }
 
 TEST_CASE("EigenCpu: extremes of rows of every length, and nan wherever it stands in them") {
