@@ -2,6 +2,7 @@
 // Products that are read where they are: every rest of a tile, layouts of both operands and of the result.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -74,7 +75,7 @@ TEST_CASE("gemm small: every layout and every rest of a tile is what a plain loo
   CHECK(wrong == 0);
 }
 
-TEST_CASE("gemm small: only products in the first-level cache are small, and those of one row only if tiny") {
+TEST_CASE("gemm small: products in the first-level cache are small, and of few rows; those of one row only if tiny") {
   const float x = 0;
   float c = 0;
   const auto small = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -84,7 +85,40 @@ TEST_CASE("gemm small: only products in the first-level cache are small, and tho
   CHECK(small(20, 40, 30));
   CHECK_FALSE(small(1, 300, 40));
   CHECK_FALSE(small(200, 200, 200));
-  CHECK_FALSE(small(2, 5000, 3));
+  CHECK(small(2, 5000, 3));
+  CHECK(small(2, 5000, 300));
+}
+
+TEST_CASE("gemm small: few rows are the same bits on any number of threads, and finished once everywhere") {
+  const std::int64_t n = 3001, k = 130;
+  for (const std::int64_t m : {2, 3, 8}) {
+    const auto a = numbers<float>(m * k), b = numbers<float>(k * n);
+    std::vector<float> one;
+    for (const int threads : {1, 2, 5}) {
+      kiln::cpu::set_num_threads(threads);
+      std::vector<float> c(static_cast<std::size_t>(m * n));
+      std::vector<std::atomic<int>> finished(static_cast<std::size_t>(n));
+      const gemm_epilogue done{[](void* object, std::int64_t, std::int64_t rows, std::int64_t j, std::int64_t end) {
+                                 auto& times = *static_cast<std::vector<std::atomic<int>>*>(object);
+                                 for (; j < end; ++j) times[static_cast<std::size_t>(j)] += static_cast<int>(rows);
+                               },
+                               &finished};
+      std::vector<float> thirds(a);
+      for (float& x : thirds) x /= 3;  // sums that are rounded
+      gemm_small(gemm_problem<float>{m, n, k, thirds.data(), k, 1, b.data(), n, 1, c.data(), n, 1, false, done});
+      if (threads == 1) one = c;
+      CHECK(c == one);
+      int wrong = 0;
+      for (const auto& times : finished) wrong += times != m;
+      CHECK(wrong == 0);
+    }
+    const auto at = static_cast<std::size_t>((m - 1) * n + n - 1);
+    double sum = 0;
+    for (std::int64_t p = 0; p < k; ++p)
+      sum += static_cast<double>(a[static_cast<std::size_t>((m - 1) * k + p)]) / 3 *
+             static_cast<double>(b[static_cast<std::size_t>(p * n + n - 1)]);
+    CHECK(one[at] == doctest::Approx(sum).epsilon(1e-4));
+  }
 }
 
 // Under the sanitizer: no offset to a null pointer, which an empty operand may be.

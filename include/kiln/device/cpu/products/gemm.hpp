@@ -13,6 +13,7 @@
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/products/blas.hpp>
 #include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/products/gemm_dots.hpp>
 #include <kiln/device/cpu/products/gemm_row.hpp>
 #include <kiln/device/cpu/products/gemm_small.hpp>
 
@@ -57,8 +58,10 @@ void run_gemm(const gemm_problem<S>& p) {
                         p.add, p.done, p.swapped});
   } else if constexpr (std::same_as<S, gemm_compute<S>>) {
     if (gemm_by_blas(p)) return;
-    if (gemm_is_few_rows(p)) return gemm_few_rows(p);
-    if (const auto other = p.transposed(); gemm_is_few_rows(other)) return gemm_few_rows(other);
+    for (const auto& q : {p, p.transposed()}) {
+      if (gemm_is_row(q)) return gemm_row(q);
+      if (gemm_is_dots(q)) return gemm_dots(q);
+    }
   }
   gemm_blocks<S>(p).run();
 }

@@ -6,55 +6,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <kiln/device/cpu/processor/isa.hpp>
-#include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/products/gemm_dots.hpp>
+#include <kiln/device/cpu/products/gemm_problem.hpp>
+#include <kiln/device/cpu/products/gemm_vector.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
-
-// The sum of all lanes, in every lane: the halves swapped and added, then the quarters, and so on.
-template <int D, class V, int... E>
-[[gnu::always_inline]] inline V lane_sum(V a, std::integer_sequence<int, E...> all) {
-  a += __builtin_shufflevector(a, a, (E ^ D)...);
-  if constexpr (D > 1)
-    return lane_sum<D / 2>(a, all);
-  else
-    return a;
-}
-
-/// c[j] = sum over p of x[p] * b[p + j * b_col]: one inner product per column, four at a time.
-template <class T>
-void row_by_columns(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::int64_t end) {
-  using V = typename gemm_vector<T>::type;
-  constexpr int lanes = gemm_vector<T>::lanes, together = 4;
-  const std::int64_t whole = p.k - p.k % lanes;
-  for (std::int64_t j = begin; j < end; j += together) {
-    const int count = static_cast<int>(std::min<std::int64_t>(together, end - j));
-    const T* column[std::size_t{together}];  // those beyond the end repeat the last one
-    V sum[std::size_t{together}];
-    unroll<together>([&](int i) __attribute__((always_inline)) {
-      column[i] = p.b + (j + (i < count ? i : count - 1)) * p.b_col;
-      sum[i] = V{};
-    });
-    for (std::int64_t q = 0; q < whole; q += lanes) {
-      const V values = load_vector<V>(x + q);
-      unroll<together>([&](auto i)
-                           __attribute__((always_inline)) { sum[i] += values * load_vector<V>(column[i] + q); });
-    }
-    T rest[std::size_t{together}] = {};
-    for (std::int64_t q = whole; q < p.k; ++q) {
-      unroll<together>([&](int i) __attribute__((always_inline)) { rest[i] += x[q] * column[i][q]; });
-    }
-    unroll<together>([&](int i) __attribute__((always_inline)) {
-      if (i >= count) return;
-      const V total = lane_sum<lanes / 2>(sum[i], std::make_integer_sequence<int, lanes>{});
-      T& to = p.c[(j + i) * p.c_col];
-      to = p.add ? to + (total[0] + rest[i]) : total[0] + rest[i];
-    });
-  }
-}
 
 /// `Vectors` vectors of c from column j on, the last of them moved back from the end: the rows of B, each times its
 /// element of x, added up in eight registers: fewer vectors have several sums, taken in turn, so that no addition waits
@@ -132,38 +92,28 @@ void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::
   }
 }
 
-/// The product of a problem with m = 1 in which the columns or the rows of B are contiguous; the row is number
-/// `number` of the result that the epilogue knows.
+/// Whether a product is a row vector times a matrix of which the columns or the rows are contiguous.
 template <class T>
-void gemm_row(const gemm_problem<T>& p, std::int64_t number = 0) {
-  constexpr int strip = 8 * gemm_vector<T>::lanes;
-  const gemm_scratch<T> copy(p.a_col == 1 ? 0 : p.k);
-  const T* x = p.a;
-  if (p.a_col != 1) {
-    for (std::int64_t q = 0; q < p.k; ++q) copy.data()[q] = p.a[q * p.a_col];
-    x = copy.data();
-  }
-  const bool by_columns = p.b_row == 1;
-  const std::int64_t grain = strip * (1 + 65536 / (strip * p.k));  // 64 Ki elements of B: some 5 us
-  parallel_for(p.n, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (by_columns)
-      row_by_columns(p, x, begin, end);
-    else
-      row_by_rows(p, x, begin, end);
-    p.finish(number, number + 1, begin, end);
-  });
+bool gemm_is_row(const gemm_problem<T>& p) {
+  return p.m == 1 && (p.b_row == 1 || p.b_col == 1);
 }
 
-/// Whether a product is a few inner products for each column of B: rows of A and columns of B that are contiguous.
+/// The product of a problem that gemm_is_row.
 template <class T>
-bool gemm_is_few_rows(const gemm_problem<T>& p) {
-  return (p.m == 1 && (p.b_row == 1 || p.b_col == 1)) || (p.m <= 3 && p.a_col == 1 && p.b_row == 1);
-}
-/// Such a product, row by row.
-template <class T>
-void gemm_few_rows(gemm_problem<T> p) {
-  const std::int64_t rows = std::exchange(p.m, 1);
-  for (std::int64_t i = 0; i < rows; ++i, p.a += p.a_row, p.c += p.c_row) gemm_row(p, i);
+void gemm_row(gemm_problem<T> p) {
+  constexpr int strip = 8 * gemm_vector<T>::lanes;
+  const gemm_scratch<T> copy(p.a_col == 1 ? 0 : p.k);
+  if (p.a_col != 1) {
+    for (std::int64_t q = 0; q < p.k; ++q) copy.data()[q] = p.a[q * p.a_col];
+    p.a = copy.data();
+    p.a_col = 1;
+  }
+  if (p.b_col != 1 || (p.b_row == 1 && p.k > 1)) return gemm_dots(p);
+  const std::int64_t grain = strip * (1 + 65536 / (strip * p.k));  // 64 Ki elements of B: some 5 us
+  parallel_for(p.n, grain, [&](std::int64_t begin, std::int64_t end) {
+    row_by_rows(p, p.a, begin, end);
+    p.finish(0, 1, begin, end);
+  });
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail

@@ -3,6 +3,8 @@
 // and memory with half types converted, and the transposition of a square of them.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,6 +59,19 @@ template <class V, class S>
     using T = std::remove_cvref_t<decltype(value[0])>;
     store(to, lanes<T, static_cast<int>(sizeof(V) / sizeof(T))>(value));
   }
+}
+
+// The last `count` lanes of a vector, from 1 to all of them, and zero in those before.
+template <class V>
+[[gnu::always_inline]] inline V last_lanes(V value, int count) {
+  static constexpr auto masks = [] {
+    std::array<signed char, std::size_t{2 * vector_bytes}> out{};
+    for (std::size_t i = vector_bytes; i < out.size(); ++i) out[i] = -1;
+    return out;
+  }();
+  using bytes = native_t<signed char, vector_bytes>;
+  const bytes mask = native_load<signed char, vector_bytes>(masks.data() + count * static_cast<int>(sizeof(value[0])));
+  return std::bit_cast<V>(std::bit_cast<bytes>(value) & mask);
 }
 
 // to[j * to_stride + i] = from[i * from_stride + j] for a square of vectors; rows from `valid` on are zero.
