@@ -87,6 +87,21 @@ TEST_CASE("gemm blocks: a product of few tiles a panel takes memory for one pane
   CHECK(most - before <= panels * 5 / 4);  // the pool's blocks are larger than what was asked for
 }
 
+TEST_CASE("gemm blocks: two threads get even shares of a product with short sums") {
+  cpu::set_num_threads(2);
+  const std::int64_t m = 256, n = 784, k = 64;
+  const auto a = matrix(k, m), b = matrix(k, n);
+  std::vector<float> c(static_cast<std::size_t>(m * n));
+  std::atomic<std::int64_t> tasks{0};
+  const gemm_epilogue done{[](void* count, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
+                             ++*static_cast<std::atomic<std::int64_t>*>(count);
+                           },
+                           &tasks};
+  gemm_blocks<float>({m, n, k, a.data(), 1, m, b.data(), n, 1, c.data(), n, 1, false, done}).run();
+  CHECK(tasks >= 8);
+  CHECK(12 * round_up(tasks, 2) <= 13 * tasks);  // of 11 blocks one thread would have six
+}
+
 TEST_CASE("gemm blocks: sizes come from the caches, in whole tiles, and hold less than the caches do") {
   struct {
     kiln::cpu::cache_sizes caches;

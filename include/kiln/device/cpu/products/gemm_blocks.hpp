@@ -133,8 +133,13 @@ class gemm_blocks {
     const bool packs_a = !a_along && !a_in_place(), packs_b = !b_in_place();
     const std::int64_t wanted = (p.m * p.n * p.k < brief ? 4 : 8) * std::int64_t{threads};
     const auto tasks = [&] { return divide_up(p.m, high) * divide_up(breadth, wide); };
+    // Few tasks, or so many that one thread has a twelfth more than its part.
+    const auto too_few = [&] {
+      const std::int64_t count = tasks();
+      return count < wanted || (count < 2 * wanted && 12 * round_up(count, threads) > 13 * count);
+    };
     const auto cut = [&](std::int64_t& side, std::int64_t unit, std::int64_t least) {
-      while (tasks() < wanted && side > least) side = round_up(divide_up(side, 2), unit);
+      while (too_few() && side > least) side = round_up(divide_up(side, 2), unit);
     };
     // Both sides of a cut pack what they share. Columns of A and rows of B are packed while they are read, at no cost.
     cut(wide, width, packs_a ? 16 * width : width);
