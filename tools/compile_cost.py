@@ -5,6 +5,7 @@ seconds, which don't.
 
 tools/compile_cost.py check BASELINE FOLDER CLANG FLAG...     compares with BASELINE; exits 1 if a file costs 3 % more
 tools/compile_cost.py update BASELINE FOLDER CLANG FLAG...    writes BASELINE anew
+tools/compile_cost.py empty FILE COMPILER FLAG...             exits 1 if FILE, which only includes, emits code to speak of
 
 FOLDER holds the programs. Those named deep_N (an expression of N ops) must also grow in a straight line: the step from the
 second to the third may be 10 % above that from the first to the second. The counts belong to one compiler, Eigen and
@@ -22,6 +23,7 @@ weighed = ("backward", "chain_50", "deep_1")
 allowed = 1.03
 bent = 1.10
 skipped = 77
+most_of_nothing = 1024  # bytes: what registers a handler of forks
 
 
 def versions(command):
@@ -43,10 +45,10 @@ def instantiations(file, command):
 
 
 def emitted_bytes(file, command):
-    """Machine code and constants of a file, for one processor so that they repeat everywhere."""
+    """Machine code and constants of a file."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "unit.o"
-        subprocess.run([*command, "-O2", "-march=x86-64-v3", "-c", str(file), "-o", str(target)], check=True)
+        subprocess.run([*command, "-O2", "-c", str(file), "-o", str(target)], check=True)
         sizes = subprocess.run(["size", str(target)], check=True, text=True, capture_output=True).stdout
     return int(sizes.splitlines()[1].split()[0])
 
@@ -72,10 +74,20 @@ def compare(counts, baseline):
             yield f"{'!' if now > allowed * then else ' '} {name}: {then} -> {now} ({now / then - 1:+.1%})"
 
 
+def empty(file, *command):
+    """A sentence if a file that only includes emits code; else None."""
+    found = emitted_bytes(file, command)
+    if found > most_of_nothing:
+        return (f"{Path(file).name} emits {found} bytes where {most_of_nothing} are allowed: a static object, or a class "
+                "whose first virtual function that is not inline in it (its key function) is defined in a header")
+    return None
+
+
 def main(mode, baseline_file, folder, *command):
     files = sorted(Path(folder).glob("*.cpp"))
     counts = {file.name: instantiations(file, command) for file in files}
-    sizes = {file.name: emitted_bytes(file, command) for file in files if file.stem in weighed}
+    one_processor = [*command, "-march=x86-64-v3"]  # so that they repeat everywhere
+    sizes = {file.name: emitted_bytes(file, one_processor) for file in files if file.stem in weighed}
     current = {"measured with": versions(command), "instantiations": counts, "bytes": sizes}
     if mode == "update":
         Path(baseline_file).write_text(json.dumps(current, indent=2) + "\n")
@@ -97,6 +109,8 @@ def main(mode, baseline_file, folder, *command):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 5 or sys.argv[1] not in ("check", "update"):
+    if len(sys.argv) < 4 or sys.argv[1] not in ("check", "update", "empty"):
         sys.exit(__doc__)
+    if sys.argv[1] == "empty":
+        sys.exit(empty(*sys.argv[2:]))
     sys.exit(main(*sys.argv[1:]))
