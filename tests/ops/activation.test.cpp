@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Activation functions against PyTorch's definitions written out in more digits, and its gradients at their kinks.
 // More of them: activation_with_parameters.test.cpp.
+#include <kiln/device/cpu/kernel/plain.hpp>
 #include <kiln/ops/activation.hpp>
 
 #include "battery.hpp"
