@@ -493,6 +493,14 @@ class compile_cost(unittest.TestCase):
     def test_compile_cost_not_in_the_baseline(self):
         self.assertTrue(list(self.tool.compare({"a": 100}, {}))[0].startswith("!"))
 
+    def test_compile_cost_empty(self):
+        with tempfile.TemporaryDirectory() as folder:
+            unit = Path(folder) / "unit.cpp"
+            unit.write_text("inline int seven() { return 7; }\n")
+            self.assertIsNone(self.tool.empty(unit, compiler, "-std=c++20"))
+            unit.write_text("extern const int table[1000];\nconst int table[1000] = {1};\n")
+            self.assertIn("emits", self.tool.empty(unit, compiler, "-std=c++20"))
+
 
 if __name__ == "__main__":
     unittest.main()
