@@ -46,9 +46,9 @@ template <int Rows, int Vectors, class T>
     }
   };
   if (!masked && last + again == N)
-    add_products([again](const T* from) __attribute__((always_inline)) { return load_vector<V>(from - again); });
+    add_products([&](const T* from) __attribute__((always_inline)) { return load_vector<V>(from - again); });
   else if constexpr (masked || Vectors == 1)
-    add_products([last](const T* from)
+    add_products([&](const T* from)
                      __attribute__((always_inline)) { return native_load_partial<T, N>(from, last, T{}); });
   const int rows = static_cast<int>(std::min<std::int64_t>(Rows, p.m - i));
   if (p.c_col == 1 && (masked || (rows == Rows && last == N))) {
