@@ -55,9 +55,27 @@ template <int Rows, class T>
   using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes;
   const T *row[std::size_t{Rows}], *column[4];
-  V sum[std::size_t{Rows}][4] = {};
   unroll<Rows>([&](int r) __attribute__((always_inline)) { row[r] = p.a + std::min(i + r, p.m - 1) * p.a_row; });
   unroll<4>([&](int c) __attribute__((always_inline)) { column[c] = p.b + std::min(j + c, p.n - 1) * p.b_col; });
+  const std::int64_t columns = std::min<std::int64_t>(4, p.n - j);
+  const auto put = [&](int r, const T(&total)[4]) __attribute__((always_inline)) {
+    if (i + r >= p.m) return;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      T& to = p.c[(i + r) * p.c_row + (j + c) * p.c_col];
+      to = p.add ? to + total[c] : total[c];
+    }
+  };
+  // Where loads cannot be masked, less than a vector is read one by one.
+  if constexpr (!hardware::Masked<vector_bytes>)
+    if (p.k < lanes) {
+      T total[std::size_t{Rows}][4] = {};
+      for (std::int64_t q = 0; q < p.k; ++q)
+        unroll<Rows>([&](int r) __attribute__((always_inline)) {
+          unroll<4>([&](int c) __attribute__((always_inline)) { total[r][c] += row[r][q] * column[c][q]; });
+        });
+      return unroll<Rows>([&](int r) __attribute__((always_inline)) { put(r, total[r]); });
+    }
+  V sum[std::size_t{Rows}][4] = {};
   const auto add = [&](auto at) __attribute__((always_inline)) {
     V values[4];
     unroll<4>([&](int c) __attribute__((always_inline)) { values[c] = at(column[c]); });
@@ -77,15 +95,10 @@ template <int Rows, class T>
     add([rest](const T* from)
             __attribute__((always_inline)) { return native_load_partial<T, lanes>(from, rest, T{}); });
   }
-  const std::int64_t columns = std::min<std::int64_t>(4, p.n - j);
   unroll<Rows>([&](int r) __attribute__((always_inline)) {
-    if (i + r >= p.m) return;
     T total[4];
     sum_four(sum[r], total);
-    for (std::int64_t c = 0; c < columns; ++c) {
-      T& to = p.c[(i + r) * p.c_row + (j + c) * p.c_col];
-      to = p.add ? to + total[c] : total[c];
-    }
+    put(r, total);
   });
 }
 

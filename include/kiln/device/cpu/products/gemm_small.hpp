@@ -172,7 +172,13 @@ void gemm_small(const gemm_problem<S>& p) {
     const bool narrow = p.n < p.m && is_one_tile_high(p.transposed());
     if (columns && (!rows || p.c_col != 1 || narrow)) return gemm_small_tiles(p.transposed());
     if (rows) return gemm_small_tiles(p);
-    if (p.k >= gemm_vector<S>::lanes && gemm_has_dots(p)) return gemm_dots(p);
+    constexpr std::int64_t lanes = gemm_vector<S>::lanes;
+    if (p.k > 0 && gemm_has_dots(p)) {
+      if (p.k >= lanes) return gemm_dots(p);
+      // Tiles would have parts of vectors only, which is slow where loads cannot be masked.
+      if (!hardware::Masked<vector_bytes> && std::min(p.m, p.n) < lanes)
+        return gemm_dots(p.n < p.m ? p.transposed() : p);
+    }
     if (p.k * p.n <= small_copy) return gemm_small_copied(p);
   }
   gemm_small_words(p);
