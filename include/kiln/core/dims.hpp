@@ -73,6 +73,8 @@ class dims {
   constexpr dims(const R& values) {
     assign(std::data(values), std::size(values));
   }
+  /// In place: to copy a list that was written just before, all of it at once, waits for those writes.
+  constexpr dims& operator=(std::initializer_list<detail::whole_number> values);
   /// `rank` entries of `value`.
   static constexpr dims filled(int rank, std::int64_t value) {
     dims result;
@@ -134,6 +136,10 @@ class dims {
 // Not within the class, where clang++ 14 makes no instance of a template in time for a constant expression.
 constexpr dims::dims(std::initializer_list<detail::whole_number> values) {
   assign(values.begin(), values.size());
+}
+constexpr dims& dims::operator=(std::initializer_list<detail::whole_number> values) {
+  assign(values.begin(), values.size());
+  return *this;
 }
 
 namespace detail {

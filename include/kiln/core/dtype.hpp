@@ -140,10 +140,13 @@ inline std::ostream& operator<<(std::ostream& out, dtype type) {
   return out << name(type);
 }
 
+namespace detail {
+// Not within the function, which would write it to the stack for every call.
+inline constexpr std::array<std::uint8_t, dtype_count> element_sizes{1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+}  // namespace detail
 /// Bytes of one element.
 constexpr std::size_t size_of(dtype type) {
-  constexpr std::array<std::size_t, dtype_count> sizes{1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
-  return sizes[static_cast<std::size_t>(type)];
+  return detail::element_sizes[static_cast<std::size_t>(type)];
 }
 
 /// Whether numbers of a type have fractions.
