@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 
 #include <cctype>
@@ -197,6 +198,22 @@ class module {
   }
 
  private:
+  // Bytes between __bss_start, where the initialized memory ends, and the section of what begins as zeros.
+  static std::size_t gap_before_zeros(const std::string& object) {
+    const auto read = [&](auto& into, std::size_t at) { std::memcpy(&into, object.data() + at, sizeof into); };
+    Elf64_Ehdr head;
+    read(head, 0);
+    std::size_t end_before = 0;
+    for (std::size_t i = 0; i < head.e_shnum; ++i) {
+      Elf64_Shdr section;
+      read(section, head.e_shoff + i * head.e_shentsize);
+      if ((section.sh_flags & SHF_ALLOC) == 0 || (section.sh_flags & SHF_TLS) != 0) continue;
+      if (section.sh_type == SHT_NOBITS) return section.sh_addr - end_before;
+      end_before = section.sh_addr + section.sh_size;
+    }
+    return 0;
+  }
+
   static constexpr std::size_t most_copied = std::size_t{4} << 20;
 
   void load(const std::string& object) {
@@ -206,6 +223,7 @@ class module {
     handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw failure(std::string("the module cannot be loaded: ") + ::dlerror());
     view_ = reinterpret_cast<emulator::device_view (*)()>(::dlsym(handle_, "kiln_device_view"))();
+    view_.shared_begin += gap_before_zeros(object);
     const auto visit = [](dl_phdr_info* info, std::size_t, void* self) -> int {
       auto& constants = static_cast<module*>(self)->constants_;
       const char* inside = reinterpret_cast<const char*>(static_cast<module*>(self)->view_.host);
