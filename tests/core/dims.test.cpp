@@ -163,3 +163,16 @@ TEST_CASE("dims: shapes that hold nothing may have huge axes") {
   }
   static_assert(contiguous_strides({huge, 0, huge})[1] == huge);  // a constant: no overflow
 }
+
+TEST_CASE("dims: a list that is assigned takes the place of what was there") {
+  dims d{2, 3, 4};
+  d = {5, 6};
+  CHECK(d.rank() == 2);
+  CHECK(d == dims{5, 6});
+  d = {d[1], d[0], 7};
+  CHECK(d == dims{6, 5, 7});
+  CHECK_THROWS_AS((d = {1, 2, 3, 4, 5, 6, 7, 8, 9}), kiln::shape_error);
+  CHECK(d == dims{6, 5, 7});
+  d = {};
+  CHECK(d.empty());
+}

@@ -73,7 +73,8 @@ class dims {
   constexpr dims(const R& values) {
     assign(std::data(values), std::size(values));
   }
-  /// In place: to copy a list that was written just before, all of it at once, waits for those writes.
+  /// Throws as the constructor, and then changes nothing. In place: to copy a list that was written just before, all of
+  /// it at once, waits for those writes.
   constexpr dims& operator=(std::initializer_list<detail::whole_number> values);
   /// `rank` entries of `value`.
   static constexpr dims filled(int rank, std::int64_t value) {
