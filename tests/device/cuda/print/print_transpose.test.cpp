@@ -78,6 +78,14 @@ void make_sum(turned_case& c, dtype type, int count) {
   c.printed = cuda::print_transpose(c.what, c.how);
 }
 
+// The result of a kernel beside that of plain loops over what was there before.
+void check_by_loops(turned_case& c, const std::vector<oracles::real>& before) {
+  const auto want = naive_tape::result_of(c.written, naive_tape::values_of(c.written, c.leaves), 0, before);
+  int wrong = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) wrong += c.results[0][i] != want[i];
+  CHECK_MESSAGE(wrong == 0, c.printed.text);
+}
+
 }  // namespace
 
 TEST_CASE("print_transpose: of more tensors than 48 KiB have room for, some are read where they lie") {
@@ -90,11 +98,7 @@ TEST_CASE("print_transpose: of more tensors than 48 KiB have room for, some are 
     CHECK(c.how.leaves[0].how >= cuda::access::turned);
     CHECK(c.how.leaves.back().how == cuda::access::strided);
     emulated::run(module, c.printed, c.how, c.what);
-    const auto want = naive_tape::result_of(c.written, naive_tape::values_of(c.written, c.leaves), 0,
-                                            std::vector<oracles::real>(40 * 70));
-    int wrong = 0;
-    for (std::size_t i = 0; i < want.size(); ++i) wrong += c.results[0][i] != want[i];
-    CHECK_MESSAGE(wrong == 0, c.printed.text);
+    check_by_loops(c, std::vector<oracles::real>(40 * 70));
   }
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) {
@@ -127,10 +131,7 @@ TEST_CASE("print_transpose: leaves that lie along another axis are turned in til
     for (const std::uint64_t seed : {1u, 2u}) {
       for (std::size_t i = 0; i < before.size(); ++i) c.results[0].set(i, 5);
       emulated::run(module, c.printed, c.how, c.what, 2, {}, nullptr, seed);
-      const auto want = naive_tape::result_of(c.written, naive_tape::values_of(c.written, c.leaves), 0, before);
-      int wrong = 0;
-      for (std::size_t i = 0; i < want.size(); ++i) wrong += c.results[0][i] != want[i];
-      CHECK_MESSAGE(wrong == 0, c.printed.text);
+      check_by_loops(c, before);
     }
   }
   const auto& nvrtc = nvrtc_test::library::instance();
