@@ -46,80 +46,8 @@ class expression_node final : public op_node {
     const common::program_view& program = gradients_.program->program();
     const storage& near = *gradient->memory;
     check_saved(near);
-    auto row_strides = [&](const tensor_state& t) {
-      return how_.reduction_rooted ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
-                                   : common::broadcast_strides(t.sizes, t.strides, how_.domain);
-    };
-    for (int i = 0; i < program.slots; ++i) {
-      common::operand_view& operand = in[i];
-      if (i == slots_) {
-        operand = {gradient->data, row_strides(*gradient), size_of(gradient->type)};
-        continue;
-      }
-      const saved_value& v = values_[i];
-      if (!v.memory) {
-        operand.data = nullptr;
-        continue;
-      }
-      if (i == slots_ + 1) {
-        tensor_state t;
-        t.sizes = v.sizes, t.strides = v.strides;
-        operand = {v.data, row_strides(t), size_of(v.type)};
-      } else {
-        operand = {v.data, common::broadcast_strides(v.sizes, v.strides, how_.domain), size_of(v.type)};
-      }
-    }
-    bool any = false;
-    const int replaces = replaces_gradient(*gradient, gradient.unique() && gradient->memory.unique());
-    for (int r = 0; r < slots_; ++r) {
-      common::result_view& result = out[r];
-      result.data = nullptr;
-      if (r == replaces) {
-        arriving_gradient(*inputs[r]) = gradient;
-        result = {gradient->data, gradient->strides, gradient->type, false};
-        any = true;
-        continue;
-      }
-      int product = -1;
-      for (int p = 0; p < product_count_; ++p)
-        if (products_[p].slot == r) product = p;
-      const bool wanted = product < 0 ? wants(r) : wants(slots_ + 2 * product) || wants(slots_ + 2 * product + 1);
-      if (!wanted || gradients_.shared[r] != r) continue;
-      const int from = program.tape.results[r];
-      if (product >= 0) {
-        // What arrives for a product that stands there several times is added up, and multiplied once.
-        if (const int first = products_[product].first; first < product) {
-          if (from < 0) continue;
-          const tensor_state& t = *product_gradients[first];
-          result = {t.data, common::broadcast_strides(t.sizes, t.strides, how_.domain), t.type, true};
-          any = true;
-          continue;
-        }
-        // A product that is added to the result gets its gradient as it is.
-        if (from >= 0 && program.tape[from].code == opcode::leaf && program.tape[from].slot == slots_ &&
-            gradient->sizes == sizes_[r] && !stands_again(product)) {
-          product_gradients[product] = gradient;
-          continue;
-        }
-        product_gradients[product] = device().new_tensor(types_[r], sizes_[r], near);
-        if (from < 0) {
-          device().set_zero(*product_gradients[product]);
-          continue;
-        }
-        const tensor_state& t = *product_gradients[product];
-        result = {t.data, common::broadcast_strides(t.sizes, t.strides, how_.domain), t.type, false};
-        any = true;
-        continue;
-      }
-      const gradient_target to = target(r, near);
-      if (from < 0) {
-        if (!to.add) device().set_zero(*to.tensor);
-        continue;
-      }
-      result = {to.tensor->data, common::broadcast_strides(to.tensor->sizes, to.tensor->strides, how_.domain),
-                to.tensor->type, to.add};
-      any = true;
-    }
+    set_operands(*gradient, in.data());
+    bool any = set_results(gradient, out.data(), product_gradients.data());
     common::task job{.program = &program,
                      .domain = how_.domain,
                      .reduced_axes = program.reductions ? how_.axes : 0,
@@ -153,6 +81,80 @@ class expression_node final : public op_node {
       out[bias.leaf] = sums;
       run(job, *g->memory);
     }
+  }
+  // What the gradient program reads: values that were saved, and the gradient of the result.
+  void set_operands(const tensor_state& gradient, common::operand_view* in) const {
+    const auto result_strides = [&](const tensor_state& t) {
+      return how_.reduction_rooted ? row_value_strides(t, how_.domain, how_.axes, how_.keepdim)
+                                   : common::broadcast_strides(t.sizes, t.strides, how_.domain);
+    };
+    const int count = gradients_.program->program().slots;
+    for (int i = 0; i < count; ++i) {
+      if (i == slots_) {
+        in[i] = {gradient.data, result_strides(gradient), size_of(gradient.type)};
+        continue;
+      }
+      const saved_value& v = values_[i];
+      if (!v.memory) {
+        in[i].data = nullptr;
+      } else if (i == slots_ + 1) {
+        tensor_state t;
+        t.sizes = v.sizes, t.strides = v.strides;
+        in[i] = {v.data, result_strides(t), size_of(v.type)};
+      } else {
+        in[i] = {v.data, common::broadcast_strides(v.sizes, v.strides, how_.domain), size_of(v.type)};
+      }
+    }
+  }
+  // Where the gradient of every leaf goes, and that of every product; whether any is computed by the program.
+  bool set_results(const ref<tensor_state>& gradient, common::result_view* out, ref<tensor_state>* product_gradients) {
+    const int replaces = replaces_gradient(*gradient, gradient.unique() && gradient->memory.unique());
+    bool any = false;
+    for (int r = 0; r < slots_; ++r) {
+      out[r].data = nullptr;
+      int product = -1;
+      for (int p = 0; p < product_count_; ++p)
+        if (products_[p].slot == r) product = p;
+      if (r == replaces) {
+        arriving_gradient(*inputs[r]) = gradient;
+        out[r] = {gradient->data, gradient->strides, gradient->type, false};
+      } else if (gradients_.shared[r] != r) {
+        continue;
+      } else if (product < 0 && wants(r)) {
+        out[r] = result_of_leaf(r, *gradient->memory);
+      } else if (product >= 0 && (wants(slots_ + 2 * product) || wants(slots_ + 2 * product + 1))) {
+        out[r] = result_of_product(product, gradient, product_gradients);
+      }
+      any |= out[r].data != nullptr;
+    }
+    return any;
+  }
+  common::result_view result_of_leaf(int r, const storage& near) {
+    const gradient_target to = target(r, near);
+    if (gradients_.program->program().tape.results[r] >= 0) return over_domain(*to.tensor, to.add);
+    if (!to.add) device().set_zero(*to.tensor);
+    return {};
+  }
+  common::result_view result_of_product(int product, const ref<tensor_state>& gradient,
+                                        ref<tensor_state>* product_gradients) {
+    const tape_view& tape = gradients_.program->program().tape;
+    const int r = products_[product].slot, first = products_[product].first;
+    const int from = tape.results[r];
+    // What arrives for a product that stands there several times is added up, and multiplied once.
+    if (first < product) return from < 0 ? common::result_view() : over_domain(*product_gradients[first], true);
+    // A product that is added to the result gets its gradient as it is.
+    if (from >= 0 && tape[from].code == opcode::leaf && tape[from].slot == slots_ && gradient->sizes == sizes_[r] &&
+        !stands_again(product)) {
+      product_gradients[product] = gradient;
+      return {};
+    }
+    product_gradients[product] = device().new_tensor(types_[r], sizes_[r], *gradient->memory);
+    if (from >= 0) return over_domain(*product_gradients[product], false);
+    device().set_zero(*product_gradients[product]);
+    return {};
+  }
+  common::result_view over_domain(const tensor_state& t, bool add) const {
+    return {t.data, common::broadcast_strides(t.sizes, t.strides, how_.domain), t.type, add};
   }
 
  public:
