@@ -88,9 +88,6 @@ auto as_floating(X x) {
   return converted<std::conditional_t<is_floating(dtype_of<T>), T, float>>(std::move(x));
 }
 
-}  // namespace detail
-
-namespace detail {
 template <class S>
 int not_a_list() {
   static_assert(

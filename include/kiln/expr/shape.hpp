@@ -50,10 +50,6 @@ struct shape_walk {
   }
 };
 
-}  // namespace detail
-
-namespace detail {
-
 // `shape_walk` folds all leaves into one list, which is fast but meets a mismatch at the leaf, not at the operation
 // whose operands disagree. This walk, taken after a mismatch, finds that one.
 struct mismatch_walk {

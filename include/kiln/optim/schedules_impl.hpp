@@ -99,9 +99,6 @@ optimizer& common_optimizer(const char* name, const std::vector<scheduler*>& sch
       throw value_error(message(name, ": the schedulers are of several optimizers: give those of one"));
   return of(*schedulers[0]);
 }
-}  // namespace detail
-
-namespace detail {
 /// Schedulers and all that they are made of, each before its parts.
 template <class F>
 std::vector<scheduler*> with_parts(const std::vector<scheduler*>& schedulers, F parts_of) {

@@ -21,10 +21,6 @@ KILN_INLINE std::string number_text(double value, dtype type) {
   return {text, done.ptr};
 }
 
-}  // namespace kiln
-
-namespace kiln {
-
 namespace detail {
 
 KILN_INLINE std::string name_in(const std::vector<std::string>& names, int slot, const char* otherwise) {
@@ -55,10 +51,6 @@ KILN_INLINE int precedence(std::string_view symbol, int arity) {
 }
 
 }  // namespace detail
-
-}  // namespace kiln
-
-namespace kiln {
 
 KILN_INLINE std::string infix(const tape_view& t, const rule_table& ops, const tape_names& names) {
   return detail::infix_printer(t, ops, names).print();

@@ -112,10 +112,6 @@ template <class T, class V>
 template <class T>
 inline constexpr int uniform_bits = sizeof(T) == 8 ? 53 : std::numeric_limits<T>::digits;
 
-}  // namespace detail
-
-namespace detail {
-
 /// `count` uniform numbers from the words of a stream.
 template <class T>
 void make_uniform(T* to, const std::uint32_t* words, std::int64_t count) {

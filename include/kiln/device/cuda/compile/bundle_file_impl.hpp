@@ -43,10 +43,6 @@ KILN_INLINE std::optional<file_part> bundle_section_of(const std::string& path) 
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE cache_key bundle_key(const std::string& text, int architecture) {
   return key_of(compile_request{.text = text, .architecture = architecture});
 }

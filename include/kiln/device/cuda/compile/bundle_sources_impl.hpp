@@ -29,10 +29,6 @@ KILN_INLINE void add_common_sources(source_set& into) {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE std::vector<source> bundle_sources(std::vector<registered_tape> tapes, std::vector<source> more) {
   const auto place = [](const registered_tape& x) {
     const tape_key k = kiln::key(x.tape);

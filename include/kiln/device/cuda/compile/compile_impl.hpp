@@ -19,10 +19,6 @@ KILN_INLINE compile_request request_for(const source& printed, int architecture,
   return r;
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 namespace detail {
 
 KILN_INLINE std::vector<int> architectures_of(const nvrtc_functions& nvrtc) {
@@ -99,10 +95,6 @@ KILN_INLINE compile_result compile_text(const nvrtc_functions& nvrtc, const comp
 }
 
 }  // namespace detail
-
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
 
 KILN_INLINE compile_function compile_with(const nvrtc_functions& nvrtc) {
   return [&nvrtc](const compile_request& request) {

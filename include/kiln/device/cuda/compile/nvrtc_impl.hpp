@@ -17,10 +17,6 @@ KILN_INLINE library_description nvrtc_library(int driver_version) {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE std::unique_ptr<nvrtc_functions> open_nvrtc(int driver_version) {
   auto api = std::make_unique<nvrtc_functions>();
   api->file = open_library(detail::nvrtc_library(driver_version));

@@ -30,10 +30,6 @@ KILN_INLINE std::string cuda_unavailable_reason() {
   return "CUDA driver: it shows no device; let CUDA_VISIBLE_DEVICES show one";
 }
 
-}  // namespace kiln
-
-namespace kiln {
-
 namespace cuda {
 
 namespace detail {
@@ -61,14 +57,6 @@ KILN_INLINE device_properties read_properties(int index) {
 }
 
 }  // namespace detail
-
-}  // namespace cuda
-
-}  // namespace kiln
-
-namespace kiln {
-
-namespace cuda {
 
 KILN_INLINE void check_device(Cuda device) {
   if (device.index >= 0 && device.index < cuda_device_count()) return;

@@ -68,10 +68,6 @@ KILN_INLINE void resolve(driver_functions& api) {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE std::unique_ptr<driver_functions> open_driver() {
   auto api = std::make_unique<driver_functions>();
   api->file = open_library(detail::driver_library);

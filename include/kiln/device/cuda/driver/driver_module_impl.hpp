@@ -20,10 +20,6 @@ KILN_INLINE std::atomic<bool>& waits_after_launch() {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 // Of an ELF file, what its header says of its two tables, and what these say of its parts. (Sizes inside the parts are
 // the driver's to check, against a checksum of ours.)
 KILN_INLINE void check_image(std::string_view image) {

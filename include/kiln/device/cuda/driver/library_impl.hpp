@@ -2,6 +2,8 @@
 // The definitions of library.hpp.
 #pragma once
 
+#include <functional>
+
 #include <kiln/core/environment.hpp>
 #include <kiln/device/cuda/driver/library.hpp>
 
@@ -87,10 +89,6 @@ KILN_INLINE std::string reason_of_failure() {
 }
 
 }  // namespace detail
-
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
 
 KILN_INLINE library open_library(const library_description& wanted) {
   const std::string named = detail::environment(wanted.variable);

@@ -11,10 +11,6 @@ KILN_INLINE void destroy(stream_state* state) noexcept {
   delete state;
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 namespace detail {
 
 KILN_INLINE void refuse_in_capture(std::string_view operation) {

@@ -28,10 +28,6 @@ KILN_INLINE bool can_batch_norm(const batch_norm_sizes& s, dtype type, double ep
          most / s.batch / s.channels / image.height / image.width > 0 && image != pair2d(1);
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 namespace detail {
 
 KILN_INLINE void check_batch_norm(const batch_norm_sizes& s, dtype type, double eps) {
@@ -46,10 +42,6 @@ KILN_INLINE void check_batch_norm(const batch_norm_sizes& s, dtype type, double 
 }
 
 }  // namespace detail
-
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
 
 KILN_INLINE void batch_norm_training(const batch_norm_sizes& s, dtype type, const void* x, const void* weight,
                                      const void* bias, double eps, void* y, void* mean, void* inverse,

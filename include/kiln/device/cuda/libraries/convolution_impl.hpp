@@ -32,10 +32,6 @@ KILN_INLINE void set_zero(void* to, std::int64_t elements, dtype type, bool add,
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE void convolve(const convolution_sizes& s, dtype type, const void* x, const void* w, const void* bias,
                           void* y, bool allow_tf32, const stream& where) {
   detail::check_counts(s);

@@ -19,10 +19,6 @@ KILN_INLINE int driver_version_or_zero() {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE library_description cublaslt_library(int driver_version) {
   using span = std::span<const char* const>;
   return {"cuBLASLt", "KILN_LIBCUBLASLT",

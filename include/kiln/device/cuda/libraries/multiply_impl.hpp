@@ -55,10 +55,6 @@ KILN_INLINE void check_layouts(const product_task& task, bool empty_sum) {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE bool can_fuse(const product_task& task) {
   if (task.epilogue == product_epilogue::gelu_tanh && task.type == dtype::float64) return false;
   if (task.summed != summed_operand::none && (task.sums == nullptr || task.bias != nullptr ||

@@ -55,10 +55,6 @@ KILN_INLINE void choose(product_plan& plan, const plan_key& key, cublaslt_handle
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE void set_allow_tf32(bool allow) {
   detail::tf32_is_on() = allow;
 }

@@ -12,10 +12,6 @@ KILN_INLINE std::ostream& operator<<(std::ostream& text, const product_task& tas
   return text << " (" << name(task.type) << ')';
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 namespace detail {
 
 KILN_INLINE void simplify(product_task& task, product_walk& walk) {

@@ -38,10 +38,6 @@ KILN_INLINE void check_copy(driver_result result, std::string_view operation, co
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 // A graph would copy from or to the same place of the host at each replay, whatever is there by then.
 KILN_INLINE void copy_to_device(void* to, const void* from, std::size_t bytes, const stream& where) {
   if (bytes == 0) return;

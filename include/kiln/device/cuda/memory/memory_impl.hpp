@@ -196,10 +196,6 @@ KILN_INLINE void release_storage(storage* block) noexcept {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE ref<storage> new_storage(std::size_t bytes, const stream& where) {
   if (bytes > detail::largest_allocation) {
     throw memory_error(message("allocate: ", bytes, " bytes are more than any device has; use smaller tensors"));

@@ -15,10 +15,6 @@ KILN_INLINE void release_pinned(storage* memory) noexcept {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE ref<storage> new_pinned_storage(std::size_t bytes, Cuda device) {
   if (bytes > std::size_t{1} << 46) {
     throw memory_error(message("pinned memory: ", bytes, " bytes are more than any machine has; copy in parts"));

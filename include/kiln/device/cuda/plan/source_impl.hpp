@@ -14,10 +14,6 @@ KILN_INLINE std::uint64_t divisor_bits(std::int64_t n) {
   return magic | shift << 32;
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 namespace detail {
 
 KILN_INLINE std::uint64_t number_bits(std::uint64_t bits, dtype type) {
@@ -50,10 +46,6 @@ KILN_INLINE std::int64_t parts_of(const task& job) {
 }
 
 }  // namespace detail
-
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
 
 KILN_INLINE std::vector<std::uint64_t> arguments_of(const source& s, const plan& p, const task& job,
                                                     const std::vector<std::uint64_t>& scratch, std::uint64_t fault,

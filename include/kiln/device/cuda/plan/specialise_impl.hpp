@@ -147,10 +147,6 @@ KILN_INLINE void plan_operands(const task& job, plan& p) {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE std::string plan::key() const {
   std::string out = message(cuda::name(shape), " rank ", rank);
   if (row_axes) out += message(" row ", row_axes);

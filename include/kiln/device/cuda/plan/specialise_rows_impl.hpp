@@ -124,10 +124,6 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE plan plan_rows(task& job, std::size_t shared_bytes, int cluster) {
   order_axes(job);
   collapse(job);

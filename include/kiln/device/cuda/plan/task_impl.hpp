@@ -84,10 +84,6 @@ KILN_INLINE void swap_axes(task& job, int i, int j) {
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE void order_axes(task& job) {
   const result_view* const first = detail::first_wanted(job);
   auto before = [&](int i, int j) {  // whether axis j, which stands behind i, has to come first

@@ -79,10 +79,6 @@ KILN_INLINE void add_step(lines& out, const map_lines& map, const plan& p, const
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE source print_map(const task& job, const plan& p) {
   using namespace detail;
   program merged;

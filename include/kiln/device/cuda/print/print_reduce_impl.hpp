@@ -45,10 +45,6 @@ KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::st
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE source print_reduce(const task& job, const plan& p) {
   using namespace detail;
   program merged;

@@ -206,10 +206,6 @@ KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device
 
 }  // namespace detail
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 KILN_INLINE void execute(launch_table& table, const task& job, Cuda device) {
   auto ready = table.find(job, device);
   if (!ready) {

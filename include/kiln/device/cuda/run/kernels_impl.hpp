@@ -11,10 +11,6 @@ KILN_INLINE compile_cache& process_cache() {
   return cache;
 }
 
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
-
 namespace detail {
 
 KILN_INLINE std::string key_of(const tape_view& tape, const plan& how) {
@@ -50,10 +46,6 @@ KILN_INLINE bool may_compile() {
 }
 
 }  // namespace detail
-
-}  // namespace kiln::cuda
-
-namespace kiln::cuda {
 
 KILN_INLINE std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, const source& printed,
                                                                 Cuda device, const bundle_list& from) {
