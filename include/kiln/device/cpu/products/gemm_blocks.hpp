@@ -287,7 +287,7 @@ class gemm_blocks {
       if constexpr (same) {
         if (a_along && valid % gemm_row_step == 0) {
           set_later(b, later, waiting, part.depth());
-          tile<true>(part.depth(), {p.a + i * p.a_row + part.at, p.a_row, 1}, b, c);
+          tile(part.depth(), {p.a + i * p.a_row + part.at, p.a_row, 1}, b, c);
           b = {panel, width};
           continue;
         }
@@ -303,7 +303,7 @@ class gemm_blocks {
         if (a.copy == nullptr) pack_a(i, valid, part, left);
       }
       if (a.copy == nullptr) set_later(b, later, waiting, part.depth());
-      tile<false>(part.depth(), a, b, c);
+      tile(part.depth(), a, b, c);
       b = {panel, width};
     }
     if (later.to == nullptr || waiting == part.depth()) return;
@@ -322,23 +322,22 @@ class gemm_blocks {
     waiting -= done;
   }
 
-  template <bool Along>
   static void tile(std::int64_t depth, const gemm_left<T>& a, const gemm_right<T, S>& b, const gemm_target<T, S>& c) {
     if (c.columns > lanes)
-      sized_tile<2, Along>(depth, a, b, c);
+      sized_tile<2>(depth, a, b, c);
     else
-      sized_tile<1, Along>(depth, a, b, c);
+      sized_tile<1>(depth, a, b, c);
   }
-  template <int Vectors, bool Along>
+  template <int Vectors>
   static void sized_tile(std::int64_t depth, const gemm_left<T>& a, const gemm_right<T, S>& b,
                          const gemm_target<T, S>& c) {
     const int height = tile_height(c.rows);
     if (height == gemm_rows)
-      gemm_tile<gemm_rows, Vectors, Along>(depth, a, b, c);
+      gemm_tile<gemm_rows, Vectors>(depth, a, b, c);
     else if (height == gemm_row_step)
-      gemm_tile<gemm_row_step, Vectors, Along>(depth, a, b, c);
+      gemm_tile<gemm_row_step, Vectors>(depth, a, b, c);
     else
-      gemm_tile<2 * gemm_row_step, Vectors, Along>(depth, a, b, c);
+      gemm_tile<2 * gemm_row_step, Vectors>(depth, a, b, c);
   }
 
   gemm_problem<S> p;

@@ -18,8 +18,8 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
-/// The rows of A that a tile takes. Packed, or columns where they are: element (i, p) at data[p * step + i]. Rows where
-/// they are: at data[i * row + p], with a step of 1. `copy`, if any, gets the columns packed.
+/// The rows of A that a tile takes, packed or where they are: element (i, p) at data[i * row + p * step]. `copy`, if any,
+/// gets them packed; their rows are 1 apart then.
 template <class T>
 struct gemm_left {
   const T* data;
@@ -139,9 +139,8 @@ template <class T, class S>
   later.from += later.step;
 }
 
-/// One tile: the product of `Rows` rows of A and `Vectors` vectors of columns of B. `Along`: A's rows are where they
-/// are, and run along the product.
-template <int Rows, int Vectors, bool Along, class T, class S>
+/// One tile: the product of `Rows` rows of A and `Vectors` vectors of columns of B.
+template <int Rows, int Vectors, class T, class S>
 [[gnu::noinline]] void gemm_tile(std::int64_t depth, const gemm_left<T>& a, const gemm_right<T, S>& b,
                                  const gemm_target<T, S>& c) {
   using V = typename gemm_vector<T>::type;
@@ -151,14 +150,14 @@ template <int Rows, int Vectors, bool Along, class T, class S>
     unroll<Rows>([&](int i) __attribute__((always_inline)) { prefetch_row<width, 1>(c.data + i * c.row); });
   }
   // A pointer for every few rows, the others at multiples of the stride from it: twelve would not fit the registers.
-  constexpr int together = Along ? gemm_row_step : Rows, groups = Rows / together;
+  constexpr int groups = Rows / gemm_row_step;
   const T* row[std::size_t{groups}];
-  unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] = a.data + g * together * a.row; });
-  const std::int64_t a_step = Along ? 1 : a.step, a_ahead = a_step * ahead, b_step = b.step;
+  unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] = a.data + g * gemm_row_step * a.row; });
+  const std::int64_t a_row = a.row, a_step = a.step, a_ahead = a_step * ahead, b_step = b.step;
   V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
   const auto add_products = [&](const V(&columns)[std::size_t{Vectors}]) __attribute__((always_inline)) {
     unroll<Rows>([&](int i) __attribute__((always_inline)) {
-      const T value = row[i / together][i % together * (Along ? a.row : 1)];
+      const T value = row[i / gemm_row_step][i % gemm_row_step * a_row];
       unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[i][v] += columns[v] * value; });
     });
     unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] += a_step; });
@@ -169,7 +168,7 @@ template <int Rows, int Vectors, bool Along, class T, class S>
     for (std::int64_t p = 0; p < steps; ++p, from += b_step) {
       V columns[std::size_t{Vectors}];
       unroll<Vectors>([&](int v) __attribute__((always_inline)) { columns[v] = load_vector<V>(from + v * lanes); });
-      if constexpr (!Along) __builtin_prefetch(row[0] + a_ahead);
+      __builtin_prefetch(row[0] + a_ahead);
       add_products(columns);
     }
   };
@@ -187,7 +186,7 @@ template <int Rows, int Vectors, bool Along, class T, class S>
         add_products(columns);
       }
     }
-  } else if (!Along && a.copy != nullptr) {
+  } else if (a.copy != nullptr) {
     T* copy = a.copy;
     for (std::int64_t p = 0; p < depth; ++p, from += b_step, copy += Rows) {
       V columns[std::size_t{Vectors}];
