@@ -48,9 +48,8 @@ TEST_CASE("gemm blocks: products longer, taller and wider than a block are exact
           for (std::int64_t j = c0; j < c1; ++j) ++finished[static_cast<std::size_t>(i * n + j)];
         }
       };
-      const gemm_epilogue done{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-                                 (*static_cast<decltype(finish)*>(object))(r0, r1, c0, c1);
-                               },
+      const gemm_epilogue done{[](void* object, std::int64_t, std::int64_t r0, std::int64_t r1, std::int64_t c0,
+                                  std::int64_t c1) { (*static_cast<decltype(finish)*>(object))(r0, r1, c0, c1); },
                                &finish};
       gemm_blocks<float>({m, n, k, a.data(), k, 1, b.data(), n, 1, c.data(), n, 1, true, done}).run();
       // Both factors repeat every five steps, so five sums along the product stand for all.
@@ -77,7 +76,7 @@ TEST_CASE("gemm blocks: a product of few tiles a panel takes memory for one pane
   std::vector<float> c(static_cast<std::size_t>(m * n));
   const std::size_t before = cpu::memory_stats().in_use;
   std::size_t most = 0;
-  const gemm_epilogue done{[](void* peak, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
+  const gemm_epilogue done{[](void* peak, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
                              *static_cast<std::size_t*>(peak) = cpu::memory_stats().in_use;
                            },
                            &most};
@@ -93,7 +92,7 @@ TEST_CASE("gemm blocks: two threads get even shares of a product with short sums
   const auto a = matrix(k, m), b = matrix(k, n);
   std::vector<float> c(static_cast<std::size_t>(m * n));
   std::atomic<std::int64_t> tasks{0};
-  const gemm_epilogue done{[](void* count, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
+  const gemm_epilogue done{[](void* count, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
                              ++*static_cast<std::atomic<std::int64_t>*>(count);
                            },
                            &tasks};
@@ -155,7 +154,7 @@ TEST_CASE("gemm blocks: products within a region stay on their thread") {
         int thread;
         std::atomic<int>* elsewhere;
       } here{cpu::thread_index(), &elsewhere};
-      const gemm_epilogue done{[](void* object, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
+      const gemm_epilogue done{[](void* object, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
                                  const auto& at = *static_cast<place*>(object);
                                  *at.elsewhere += cpu::thread_index() != at.thread;
                                },

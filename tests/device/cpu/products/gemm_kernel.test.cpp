@@ -44,8 +44,7 @@ void check_tile(packing what = packing::nothing) {
           if (what == packing::columns_of_a) left.copy = copy.data();
           if (what == packing::rows_of_b) right = {nullptr, b_step, b.data(), copy.data()};
           if (what == packing::later) right.later = {later.data(), b_step, 3, copy.data()};
-          gemm_tile<Rows, Vectors, Along>(depth, left, right,
-                                          gemm_target<T, T>{c.data(), row, column, rows, columns, add});
+          gemm_tile<Rows, Vectors>(depth, left, right, gemm_target<T, T>{c.data(), row, column, rows, columns, add});
           int wrong = 0;
           auto expected = before;
           for (int i = 0; i < rows; ++i) {
@@ -109,8 +108,7 @@ TEST_CASE("gemm kernel: parts of a sum of half types are kept in float and round
   for (int part = 0; part < 5; ++part) {
     to.first = part == 0;
     to.last = part == 4;
-    gemm_tile<rows, 2, false>(depth, gemm_left<float>{a.data(), 1, rows},
-                              gemm_right<float, kiln::half>{b.data(), width}, to);
+    gemm_tile<rows, 2>(depth, gemm_left<float>{a.data(), 1, rows}, gemm_right<float, kiln::half>{b.data(), width}, to);
     CHECK((static_cast<float>(c[0]) == 1.0F) == !to.last);
     b.assign(b.size(), 0.0009765625F);
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <vector>
 
 #include <kiln/device/cpu/products/gemm_problem.hpp>
 
@@ -23,10 +24,11 @@ TEST_CASE("gemm problem: the transposed one has its operands swapped and tells o
   const float a = 1, b = 2;
   float c = 3;
   std::array<std::int64_t, 4> block{};
-  const gemm_epilogue done{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-                             *static_cast<std::array<std::int64_t, 4>*>(object) = {r0, r1, c0, c1};
-                           },
-                           &block};
+  const gemm_epilogue done{
+      [](void* object, std::int64_t, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+        *static_cast<std::array<std::int64_t, 4>*>(object) = {r0, r1, c0, c1};
+      },
+      &block};
   const gemm_problem<float> p{5, 7, 9, &a, 10, 11, &b, 12, 13, &c, 14, 15, true, done};
   const auto t = p.transposed();
   CHECK(t.m == 7);
@@ -44,6 +46,23 @@ TEST_CASE("gemm problem: the transposed one has its operands swapped and tells o
   t.finish(3, 4, 1, 2);  // rows of the transposed result are columns of the result
   CHECK(block == std::array<std::int64_t, 4>{1, 2, 3, 4});
   CHECK(t.transposed().swapped == p.swapped);
+}
+
+TEST_CASE("gemm problem: blocks of matrices one below the other are told of matrix by matrix") {
+  using block = std::array<std::int64_t, 5>;
+  std::vector<block> blocks;
+  const gemm_epilogue done{
+      [](void* object, std::int64_t matrix, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+        static_cast<std::vector<block>*>(object)->push_back({matrix, r0, r1, c0, c1});
+      },
+      &blocks, 10, 4};
+  const gemm_problem<float> p{20, 7, 9, nullptr, 9, 1, nullptr, 7, 1, nullptr, 7, 1, false, done};
+  p.finish(3, 13, 2, 5);
+  const std::vector<block> parts{{10, 3, 4, 2, 5}, {11, 0, 4, 2, 5}, {12, 0, 4, 2, 5}, {13, 0, 1, 2, 5}};
+  CHECK(blocks == parts);
+  blocks.clear();
+  p.transposed().finish(2, 5, 3, 13);
+  CHECK(blocks == parts);
 }
 
 TEST_CASE("gemm problem: sizes are rounded up to whole steps") {

@@ -26,7 +26,7 @@ TEST_CASE("gemm row: a row times a matrix of either layout is what a plain loop 
             auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
               for (std::int64_t j = c0; j < c1; ++j) done[static_cast<std::size_t>(j)] += static_cast<float>(r1 - r0);
             };
-            const gemm_epilogue each{[](void* object, std::int64_t r0, std::int64_t r1, std::int64_t c0,
+            const gemm_epilogue each{[](void* object, std::int64_t, std::int64_t r0, std::int64_t r1, std::int64_t c0,
                                         std::int64_t c1) { (*static_cast<decltype(finish)*>(object))(r0, r1, c0, c1); },
                                      &finish};
             gemm_row(gemm_problem<float>{1, n, k, a.data(), 0, stride, b.data(), b_by_rows ? n : 1, b_by_rows ? 1 : k,

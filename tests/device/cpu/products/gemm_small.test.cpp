@@ -98,11 +98,12 @@ TEST_CASE("gemm small: few rows are the same bits on any number of threads, and 
       kiln::cpu::set_num_threads(threads);
       std::vector<float> c(static_cast<std::size_t>(m * n));
       std::vector<std::atomic<int>> finished(static_cast<std::size_t>(n));
-      const gemm_epilogue done{[](void* object, std::int64_t, std::int64_t rows, std::int64_t j, std::int64_t end) {
-                                 auto& times = *static_cast<std::vector<std::atomic<int>>*>(object);
-                                 for (; j < end; ++j) times[static_cast<std::size_t>(j)] += static_cast<int>(rows);
-                               },
-                               &finished};
+      const gemm_epilogue done{
+          [](void* object, std::int64_t, std::int64_t, std::int64_t rows, std::int64_t j, std::int64_t end) {
+            auto& times = *static_cast<std::vector<std::atomic<int>>*>(object);
+            for (; j < end; ++j) times[static_cast<std::size_t>(j)] += static_cast<int>(rows);
+          },
+          &finished};
       std::vector<float> thirds(a);
       for (float& x : thirds) x /= 3;  // sums that are rounded
       gemm_small(gemm_problem<float>{m, n, k, thirds.data(), k, 1, b.data(), n, 1, c.data(), n, 1, false, done});

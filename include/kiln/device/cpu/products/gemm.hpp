@@ -31,13 +31,18 @@ struct no_epilogue {};
 
 namespace detail {
 
-template <class Epilogue>
+// `Batched`: whether it wants the number of the matrix in front.
+template <bool Batched, class Epilogue>
 gemm_epilogue erase_epilogue(Epilogue& epilogue) {
   if constexpr (std::is_same_v<std::remove_const_t<Epilogue>, no_epilogue>) {
     return {};
   } else {
-    return {[](void* object, std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) {
-              (*static_cast<Epilogue*>(object))(row, row_end, col, col_end);
+    return {[](void* object, std::int64_t matrix, std::int64_t row, std::int64_t row_end, std::int64_t col,
+               std::int64_t col_end) {
+              if constexpr (Batched)
+                (*static_cast<Epilogue*>(object))(matrix, row, row_end, col, col_end);
+              else
+                (*static_cast<Epilogue*>(object))(row, row_end, col, col_end);
             },
             const_cast<std::remove_const_t<Epilogue>*>(std::addressof(epilogue))};
   }
@@ -66,6 +71,33 @@ void run_gemm(const gemm_problem<S>& p) {
   gemm_blocks<S>(p).run();
 }
 
+// As many products, of which the given one is the first, their operands and results so many elements apart.
+template <class S>
+void run_gemm_batch(const gemm_problem<S>& p, std::int64_t batch, std::int64_t a_batch, std::int64_t b_batch,
+                    std::int64_t c_batch) {
+  if (batch < 0) throw shape_error(message("batched_gemm: ", batch, " matrices; use 0 or more"));
+  if (batch > 1 && b_batch == 0 && a_batch == p.m * p.a_row && c_batch == p.m * p.c_row) {
+    // All rows of all matrices meet the same B: one product.
+    gemm_problem<S> all(p);
+    all.m = batch * p.m;
+    if (p.m > 0) all.done.matrix_rows = p.m;
+    return run_gemm(all);
+  }
+  // Whole products go round among the threads if there are enough of them, else each is shared.
+  const std::int64_t work = std::max<std::int64_t>(p.m * p.n * p.k, 1);
+  const bool whole = batch >= 2 * num_threads() || work < (std::int64_t{1} << 17);
+  parallel_for(batch, whole ? 1 + (std::int64_t{1} << 17) / work : batch, [&](std::int64_t begin, std::int64_t end) {
+    gemm_problem<S> one(p);
+    for (std::int64_t i = begin; i < end; ++i) {
+      one.a = p.a + i * a_batch;
+      one.b = p.b + i * b_batch;
+      one.c = p.c + i * c_batch;
+      one.done.first = p.done.first + i;
+      run_gemm(one);
+    }
+  });
+}
+
 }  // namespace detail
 
 /// C = A B, or C += A B if `accumulate`, with A of m x k, B of k x n and C of m x n, whose rows stand `ldc` >= n
@@ -77,7 +109,7 @@ template <class T, class Epilogue = const no_epilogue>
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, matrix_ref<const T> a, matrix_ref<const T> b, T* c,
           std::int64_t ldc, bool accumulate = false, Epilogue&& epilogue = {}) {
   detail::run_gemm<T>({m, n, k, a.data, a.row_stride, a.column_stride, b.data, b.row_stride, b.column_stride, c, ldc, 1,
-                       accumulate, detail::erase_epilogue(epilogue)});
+                       accumulate, detail::erase_epilogue<false>(epilogue)});
 }
 
 /// `batch` products, one after the other in memory: matrix number i of an operand starts `*_batch` * i elements on,
@@ -87,37 +119,9 @@ template <class T, class Epilogue = const no_epilogue>
 void batched_gemm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, matrix_ref<const T> a,
                   std::int64_t a_batch, matrix_ref<const T> b, std::int64_t b_batch, T* c, std::int64_t ldc,
                   std::int64_t c_batch, bool accumulate = false, Epilogue&& epilogue = {}) {
-  constexpr bool plain = std::is_same_v<std::remove_cvref_t<Epilogue>, no_epilogue>;
-  if (batch < 0) throw shape_error(message("batched_gemm: ", batch, " matrices; use 0 or more"));
-  if (batch > 1 && b_batch == 0 && a_batch == m * a.row_stride && c_batch == m * ldc) {
-    // All rows of all matrices meet the same B: one product.
-    if constexpr (plain) return gemm(batch * m, n, k, a, b, c, ldc, accumulate);
-    const auto split = [&](std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) {
-      while (row < row_end) {
-        const std::int64_t i = row / m, stop = std::min(row_end, (i + 1) * m);
-        if constexpr (!plain) epilogue(i, row - i * m, stop - i * m, col, col_end);
-        row = stop;
-      }
-    };
-    return gemm(batch * m, n, k, a, b, c, ldc, accumulate, split);
-  }
-  // Whole products go round among the threads if there are enough of them, else each is shared.
-  const std::int64_t work = std::max<std::int64_t>(m * n * k, 1);
-  const bool whole = batch >= 2 * num_threads() || work < (std::int64_t{1} << 17);
-  parallel_for(batch, whole ? 1 + (std::int64_t{1} << 17) / work : batch, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const matrix_ref<const T> ai{a.data + i * a_batch, a.row_stride, a.column_stride};
-      const matrix_ref<const T> bi{b.data + i * b_batch, b.row_stride, b.column_stride};
-      if constexpr (plain) {
-        gemm(m, n, k, ai, bi, c + i * c_batch, ldc, accumulate);
-      } else {
-        gemm(m, n, k, ai, bi, c + i * c_batch, ldc, accumulate,
-             [&](std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) {
-               epilogue(i, row, row_end, col, col_end);
-             });
-      }
-    }
-  });
+  detail::run_gemm_batch<T>({m, n, k, a.data, a.row_stride, a.column_stride, b.data, b.row_stride, b.column_stride, c,
+                             ldc, 1, accumulate, detail::erase_epilogue<true>(epilogue)},
+                            batch, a_batch, b_batch, c_batch);
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

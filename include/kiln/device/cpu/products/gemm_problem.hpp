@@ -6,7 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <kiln/core/half.hpp>
 #include <kiln/device/cpu/memory/memory.hpp>
@@ -20,10 +22,12 @@ using gemm_compute = std::conditional_t<
     std::same_as<S, half> || std::same_as<S, bfloat16>, float,
     std::conditional_t<std::is_integral_v<S>, std::conditional_t<sizeof(S) == 8, std::uint64_t, std::uint32_t>, S>>;
 
-// What to call when a block of the result is final, without its type.
+// What to call when a block of the result is final, without its type: with the number of its matrix, of a stack whose
+// matrices of so many rows stand one below the other.
 struct gemm_epilogue {
-  void (*call)(void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t) = nullptr;
+  void (*call)(void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) = nullptr;
   void* object = nullptr;
+  std::int64_t first = 0, matrix_rows = std::numeric_limits<std::int64_t>::max();
 };
 
 template <class S>
@@ -45,10 +49,15 @@ struct gemm_problem {
 
   void finish(std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) const {
     if (done.call == nullptr) return;
-    if (swapped)
-      done.call(done.object, col, col_end, row, row_end);
-    else
-      done.call(done.object, row, row_end, col, col_end);
+    if (swapped) {
+      std::swap(row, col);
+      std::swap(row_end, col_end);
+    }
+    for (std::int64_t stop = row; row < row_end; row = stop) {
+      const std::int64_t matrix = row / done.matrix_rows, start = matrix * done.matrix_rows;
+      stop = row_end - start > done.matrix_rows ? start + done.matrix_rows : row_end;
+      done.call(done.object, done.first + matrix, row - start, stop - start, col, col_end);
+    }
   }
 };
 

@@ -27,17 +27,21 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     if (!accumulate) std::fill_n(out_data, count(out.batch) * m * n, T(0));
   };
   if (k == 0 && !epilogue.call) return begin_with_zeros();
-  const matrix_ref<const T> left{a_data, a.row_stride, a.column_stride}, right{b_data, b.row_stride, b.column_stride};
-  auto one = [&](std::int64_t batch, std::int64_t oa, std::int64_t ob, std::int64_t oo, bool add) {
-    const matrix_ref<const T> l{a_data + oa, a.row_stride, a.column_stride},
-        r{b_data + ob, b.row_stride, b.column_stride};
-    if (!epilogue.call) return gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add);
-    auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-      epilogue.call(epilogue.object, batch, r0, r1, c0, c1);
-    };
-    gemm<T>(m, n, k, l, r, out_data + oo, out.row_stride, add, finish);
-  };
-  if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return one(0, 0, 0, 0, accumulate);
+  detail::gemm_problem<T> product{m,
+                                  n,
+                                  k,
+                                  a_data,
+                                  a.row_stride,
+                                  a.column_stride,
+                                  b_data,
+                                  b.row_stride,
+                                  b.column_stride,
+                                  out_data,
+                                  out.row_stride,
+                                  1,
+                                  accumulate,
+                                  {epilogue.call, epilogue.object}};
+  if (out.batch.rank() == 0 && a.batch.rank() == 0 && b.batch.rank() == 0) return run_gemm(product);
   // Batches with one stride each go to gemm together; others, and sums over batches, one after the other.
   const dims batch = joint_batch(a, b, out);
   const std::int64_t batches = count(batch);
@@ -56,39 +60,30 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
     summed |= so[i] == 0 && batch[i] != 1;
     all_summed &= so[i] == 0 || batch[i] == 1;
   }
-  if (!summed && uniform(sa) && uniform(sb) && uniform(so)) {
-    if (!epilogue.call)
-      return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
-                             accumulate);
-    auto finish = [&](std::int64_t i, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-      epilogue.call(epilogue.object, i, r0, r1, c0, c1);
-    };
-    return batched_gemm<T>(batches, m, n, k, left, sa.back(), right, sb.back(), out_data, out.row_stride, so.back(),
-                           accumulate, finish);
-  }
+  if (!summed && uniform(sa) && uniform(sb) && uniform(so))
+    return run_gemm_batch(product, batches, sa.back(), sb.back(), so.back());
   if (summed && all_summed && uniform(sa) && uniform(sb) && sa.back() == k * a.column_stride &&
       sb.back() == k * b.row_stride) {
     // A sum over the whole batch whose matrices continue one another: one product with a longer sum.
-    auto longer = [&](auto&&... finish) {
-      gemm<T>(m, n, k * batches, left, right, out_data, out.row_stride, accumulate, finish...);
-    };
-    if (!epilogue.call) return longer();
-    auto finish = [&](std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
-      epilogue.call(epilogue.object, 0, r0, r1, c0, c1);
-    };
-    return longer(finish);
+    product.k *= batches;
+    return run_gemm(product);
   }
   if (summed) begin_with_zeros();
+  product.add = accumulate || summed;
   for (std::int64_t i = 0; i < batches; ++i) {
-    std::int64_t oa = 0, ob = 0, oo = 0, rest = i;
+    std::int64_t rest = i;
+    product.a = a_data;
+    product.b = b_data;
+    product.c = out_data;
+    product.done.first = i;
     for (int d = batch.rank() - 1; d >= 0; --d) {
       const std::int64_t at = rest % batch[d];
       rest /= batch[d];
-      oa += at * sa[d];
-      ob += at * sb[d];
-      oo += at * so[d];
+      product.a += at * sa[d];
+      product.b += at * sb[d];
+      product.c += at * so[d];
     }
-    one(i, oa, ob, oo, accumulate || summed);
+    run_gemm(product);
   }
 }
 
