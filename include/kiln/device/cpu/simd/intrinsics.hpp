@@ -71,6 +71,12 @@ inline m256i mm256_cvttps_epi32(m256 a) { return reinterpret_cast<m256i>(__built
 inline m128i mm256_cvttpd_epi32(m256d a) { return reinterpret_cast<m128i>(__builtin_ia32_cvttpd2dq256(a)); }
 inline int mm256_testz_si256(m256i a, m256i b) { return __builtin_ia32_ptestz256(a, b); }
 inline void mm256_stream_si256(void* p, m256i a) { __builtin_ia32_movntdq256(static_cast<m256i*>(p), a); }
+inline m128 mm_maskload_ps(const void* p, m128i mask) {
+  return __builtin_ia32_maskloadps(static_cast<const m128*>(p), reinterpret_cast<words128>(mask));
+}
+inline m256 mm256_maskload_ps(const void* p, m256i mask) {
+  return __builtin_ia32_maskloadps256(static_cast<const m256*>(p), reinterpret_cast<words256>(mask));
+}
 #endif
 #if defined(__AVX2__)
 inline m256i mm256_mul_epu32(m256i a, m256i b) {
@@ -234,6 +240,10 @@ inline m256i mm256_cvttps_epi32(m256 a) { return _mm256_cvttps_epi32(a); }
 inline m128i mm256_cvttpd_epi32(m256d a) { return _mm256_cvttpd_epi32(a); }
 inline int mm256_testz_si256(m256i a, m256i b) { return _mm256_testz_si256(a, b); }
 inline void mm256_stream_si256(void* p, m256i a) { _mm256_stream_si256(static_cast<__m256i*>(p), a); }
+inline m128 mm_maskload_ps(const void* p, m128i mask) { return _mm_maskload_ps(static_cast<const float*>(p), mask); }
+inline m256 mm256_maskload_ps(const void* p, m256i mask) {
+  return _mm256_maskload_ps(static_cast<const float*>(p), mask);
+}
 #endif
 #if defined(__AVX2__)
 inline m256i mm256_mul_epu32(m256i a, m256i b) { return _mm256_mul_epu32(a, b); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Loads and stores of fewer than N elements, for the end of a row: they touch only the elements they are told of. With
-// AVX-512 one masked move; elsewhere through a buffer, as a later full load of it costs less than a branch per element.
+// AVX-512 one masked move, with AVX a masked load of words; elsewhere through a buffer, as a later full load of it
+// costs less than a branch per element.
 #pragma once
 
 #include <kiln/device/cpu/processor/isa.hpp>
@@ -77,6 +78,21 @@ template <int Bytes>
 concept Masked = requires {
   typename register_of<Bytes>::type;
 };
+void load_words(const void*, lacking);
+#if defined(__AVX__)
+inline intrinsic::m128 load_words(const void* p, native_t<long long, 2> mask) {
+  return intrinsic::mm_maskload_ps(p, std::bit_cast<intrinsic::m128i>(mask));
+}
+inline intrinsic::m256 load_words(const void* p, native_t<long long, 4> mask) {
+  return intrinsic::mm256_maskload_ps(p, std::bit_cast<intrinsic::m256i>(mask));
+}
+inline constexpr bool has_word_masks = true;
+#else
+inline constexpr bool has_word_masks = false;
+#endif
+/// Whether registers of so many bytes have masked loads of elements of so many.
+template <int Bytes, int Size>
+concept MaskedLoad = Masked<Bytes> ||(has_word_masks && (Bytes == 16 || Bytes == 32) && Size >= 4);
 }  // namespace hardware
 
 /// The first `count` stored elements at `p`, and `other` in the rest.
@@ -88,6 +104,18 @@ template <class Stored, int N>
     const native_t<Stored, N> others = other - native_t<Stored, N>{};  // minus, so that -0.0 stays itself
     const auto mask = hardware::low_bits(count * static_cast<int>(sizeof(Stored)));
     return std::bit_cast<native_t<Stored, N>>(hardware::load_bytes(std::bit_cast<whole>(others), mask, p));
+  } else if constexpr (hardware::MaskedLoad<bytes, sizeof(Stored)>) {
+    using words = native_t<long long, bytes / 8>;
+    static constexpr auto masks = [] {
+      std::array<signed char, std::size_t{2 * bytes}> out{};
+      for (std::size_t i = 0; i < bytes; ++i) out[i] = -1;
+      return out;
+    }();
+    const auto mask =
+        native_load<long long, bytes / 8>(masks.data() + bytes - count * static_cast<int>(sizeof(Stored)));
+    const auto others = std::bit_cast<words>(other - native_t<Stored, N>{});
+    const auto found = hardware::load_words(p, mask);
+    return std::bit_cast<native_t<Stored, N>>(std::bit_cast<words>(found) | (others & ~mask));
   } else {
     alignas(64) std::array<Stored, static_cast<std::size_t>(N)> all;
     all.fill(other);
