@@ -22,14 +22,14 @@ std::vector<T> numbers(std::int64_t count) {
   return out;
 }
 
-// A tile of Rows x Vectors over operands in any place; `packing` is what it packs meanwhile.
+// A tile over operands in any place, rows of A `along` the product or across it; `packing` is what it packs meanwhile.
 enum class packing { nothing, rows_of_b, columns_of_a, later };
 
-template <int Rows, int Vectors, bool Along, class T>
-void check_tile(packing what = packing::nothing) {
-  constexpr int width = Vectors * gemm_vector<T>::lanes;
-  const std::int64_t depth = 29, line = Along ? depth + 2 : Rows + 3, b_step = width + 1;
-  const auto a = numbers<T>(Along ? Rows * line : depth * line), b = numbers<T>(depth * b_step);
+template <int Vectors, class T>
+void check_tile(bool along, packing what = packing::nothing) {
+  constexpr int Rows = gemm_rows, width = Vectors * gemm_vector<T>::lanes;
+  const std::int64_t depth = 29, line = along ? depth + 2 : Rows + 3, b_step = width + 1;
+  const auto a = numbers<T>(along ? Rows * line : depth * line), b = numbers<T>(depth * b_step);
   const auto later = numbers<T>(depth * b_step);
   for (const bool by_rows : {true, false}) {
     for (const int rows : {1, Rows}) {
@@ -39,12 +39,12 @@ void check_tile(packing what = packing::nothing) {
           auto c = numbers<T>(Rows * row + width * column);
           const auto before = c;
           std::vector<T> copy(static_cast<std::size_t>(depth * (width > Rows ? width : Rows)) + 1, T{77});
-          gemm_left<T> left{a.data(), Along ? line : 1, Along ? 1 : line};
+          gemm_left<T> left{a.data(), along ? line : 1, along ? 1 : line};
           gemm_right<T, T> right{b.data(), b_step};
           if (what == packing::columns_of_a) left.copy = copy.data();
           if (what == packing::rows_of_b) right = {nullptr, b_step, b.data(), copy.data()};
           if (what == packing::later) right.later = {later.data(), b_step, 3, copy.data()};
-          gemm_tile<Rows, Vectors>(depth, left, right, gemm_target<T, T>{c.data(), row, column, rows, columns, add});
+          gemm_tile<Vectors>(depth, left, right, gemm_target<T, T>{c.data(), row, column, rows, columns, add});
           int wrong = 0;
           auto expected = before;
           for (int i = 0; i < rows; ++i) {
@@ -52,7 +52,7 @@ void check_tile(packing what = packing::nothing) {
               const auto at = static_cast<std::size_t>(i * row + j * column);
               double sum = add ? static_cast<double>(before[at]) : 0;
               for (std::int64_t p = 0; p < depth; ++p) {
-                sum += static_cast<double>(a[static_cast<std::size_t>(Along ? i * line + p : p * line + i)]) *
+                sum += static_cast<double>(a[static_cast<std::size_t>(along ? i * line + p : p * line + i)]) *
                        static_cast<double>(b[static_cast<std::size_t>(p * b_step + j)]);
               }
               wrong += !(std::abs(static_cast<double>(c[at]) - sum) < 1e-5);
@@ -81,20 +81,19 @@ void check_tile(packing what = packing::nothing) {
 }  // namespace
 
 TEST_CASE("gemm kernel: tiles of every shape are products and touch nothing else") {
-  check_tile<gemm_rows, 2, false, float>();
-  check_tile<gemm_rows, 1, true, float>();
-  check_tile<gemm_row_step, 2, true, float>();
-  check_tile<2 * gemm_row_step, 1, false, double>();
-  check_tile<gemm_rows, 2, true, double>();
+  check_tile<2, float>(false);
+  check_tile<1, float>(true);
+  check_tile<1, double>(false);
+  check_tile<2, double>(true);
 }
 
 TEST_CASE("gemm kernel: operands are packed as they are read, and a part of the next panel beside them") {
-  check_tile<gemm_rows, 2, false, float>(packing::rows_of_b);
-  check_tile<gemm_row_step, 2, true, double>(packing::rows_of_b);
-  check_tile<gemm_rows, 2, false, float>(packing::columns_of_a);
-  check_tile<2 * gemm_row_step, 1, false, double>(packing::columns_of_a);
-  check_tile<gemm_rows, 2, false, float>(packing::later);
-  check_tile<gemm_rows, 2, true, double>(packing::later);
+  check_tile<2, float>(false, packing::rows_of_b);
+  check_tile<2, double>(true, packing::rows_of_b);
+  check_tile<2, float>(false, packing::columns_of_a);
+  check_tile<2, double>(false, packing::columns_of_a);
+  check_tile<2, float>(false, packing::later);
+  check_tile<2, double>(true, packing::later);
 }
 
 TEST_CASE("gemm kernel: parts of a sum of half types are kept in float and rounded at the end") {
@@ -108,7 +107,7 @@ TEST_CASE("gemm kernel: parts of a sum of half types are kept in float and round
   for (int part = 0; part < 5; ++part) {
     to.first = part == 0;
     to.last = part == 4;
-    gemm_tile<rows, 2>(depth, gemm_left<float>{a.data(), 1, rows}, gemm_right<float, kiln::half>{b.data(), width}, to);
+    gemm_tile<2>(depth, gemm_left<float>{a.data(), 1, rows}, gemm_right<float, kiln::half>{b.data(), width}, to);
     CHECK((static_cast<float>(c[0]) == 1.0F) == !to.last);
     b.assign(b.size(), 0.0009765625F);
   }

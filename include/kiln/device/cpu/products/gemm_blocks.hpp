@@ -13,6 +13,7 @@
 
 #include <kiln/device/cpu/processor/caches.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/gemm_edge.hpp>
 #include <kiln/device/cpu/products/gemm_kernel.hpp>
 #include <kiln/device/cpu/products/gemm_pack.hpp>
 #include <kiln/device/cpu/products/gemm_problem.hpp>
@@ -153,19 +154,8 @@ class gemm_blocks {
     shared = divide_up(p.m, high) > 1 && !free && size > (packs_b ? shared_from / 8 : shared_from);
   }
 
-  static int tile_height(std::int64_t valid) {
-    return valid <= gemm_row_step ? gemm_row_step : valid <= 2 * gemm_row_step ? 2 * gemm_row_step : gemm_rows;
-  }
-
   void pack_a(std::int64_t row, int valid, const block& part, T* to) const {
-    const S* from = p.a + row * p.a_row + part.at * p.a_col;
-    const int height = tile_height(valid);
-    if (height == gemm_rows)
-      pack_panel<gemm_rows>(part.depth(), valid, from, p.a_row, p.a_col, to);
-    else if (height == gemm_row_step)
-      pack_panel<gemm_row_step>(part.depth(), valid, from, p.a_row, p.a_col, to);
-    else
-      pack_panel<2 * gemm_row_step>(part.depth(), valid, from, p.a_row, p.a_col, to);
+    pack_panel<rows>(part.depth(), valid, p.a + row * p.a_row + part.at * p.a_col, p.a_row, p.a_col, to);
   }
   // The columns of a whole block of A, side by side in memory: each is read once, from one end to the other, where
   // panel by panel would touch its lines several times, far apart.
@@ -254,19 +244,19 @@ class gemm_blocks {
     const std::int64_t slot = (j - part.col) / width % b_slots, mark = a_mark(part, row);
     T* const panel = space.b + slot * b_panel;
     gemm_right<T, S> b{panel, width};
-    if (!shared && std::exchange(space.b_stamps[slot], b_mark(part, j)) != b_mark(part, j)) {
+    if (!shared && space.b_stamps[slot] != b_mark(part, j)) {
       const S* const source = p.b + part.at * p.b_row + j;
-      if (!b_in_place() || columns < width) {
-        pack_b(j, part, panel);
-      } else {
+      bool once = false;
+      if constexpr (same) once = row_end - row <= rows && b_in_place() && columns == width;
+      if (once) {
+        if constexpr (same) b.data = source;
         b.step = p.b_row;
-        if constexpr (same) {
-          if (p.m <= rows) b.data = source;
-        }
-        if (b.data == panel) {
-          b.source = source;
-          b.copy = panel;
-        }
+      } else {
+        space.b_stamps[slot] = b_mark(part, j);
+        if (b_in_place() && columns == width && is_whole(row_end - row))
+          b = {nullptr, p.b_row, source, panel};
+        else
+          pack_b(j, part, panel);
       }
     }
     gemm_later<T, S> later = after(part, space, j + width, col_end, divide_up(row_end - row, rows));
@@ -284,26 +274,31 @@ class gemm_blocks {
         c.first = part.at == 0;
         c.last = part.at_end == p.k;
       }
+      gemm_left<T> a{nullptr, 1, rows};
       if constexpr (same) {
-        if (a_along && valid % gemm_row_step == 0) {
-          set_later(b, later, waiting, part.depth());
-          tile(part.depth(), {p.a + i * p.a_row + part.at, p.a_row, 1}, b, c);
-          b = {panel, width};
-          continue;
+        if (a_along && (valid == rows || !is_whole(valid))) a = {p.a + i * p.a_row + part.at, p.a_row, 1};
+      }
+      if (a.data == nullptr) {
+        const std::int64_t at = a_slots == 1 ? 0 : (i - row) / rows;
+        T* const left = space.a + at * a_panel;
+        a.data = left;
+        if (std::exchange(space.a_stamps[at], mark) != mark) {
+          if constexpr (same) {
+            if (p.a_row == 1 && valid == rows && columns > lanes && b.source == nullptr)
+              a = {p.a + i + part.at * p.a_col, 1, p.a_col, left};
+          }
+          if (a.copy == nullptr) pack_a(i, valid, part, left);
         }
       }
-      const std::int64_t at = a_slots == 1 ? 0 : (i - row) / rows;
-      T* const left = space.a + at * a_panel;
-      gemm_left<T> a{left, 1, tile_height(valid)};
-      if (std::exchange(space.a_stamps[at], mark) != mark) {
-        if constexpr (same) {
-          if (p.a_row == 1 && valid == tile_height(valid) && b.source == nullptr)
-            a = {p.a + i + part.at * p.a_col, 1, p.a_col, left};
-        }
-        if (a.copy == nullptr) pack_a(i, valid, part, left);
+      if (is_whole(valid)) {
+        if (a.copy == nullptr) set_later(b, later, waiting, part.depth());
+        if (columns > lanes)
+          gemm_tile<2>(part.depth(), a, b, c);
+        else
+          gemm_tile<1>(part.depth(), a, b, c);
+      } else {
+        edge(part.depth(), a, {b.data, b.step}, c);
       }
-      if (a.copy == nullptr) set_later(b, later, waiting, part.depth());
-      tile(part.depth(), a, b, c);
       b = {panel, width};
     }
     if (later.to == nullptr || waiting == part.depth()) return;
@@ -322,22 +317,21 @@ class gemm_blocks {
     waiting -= done;
   }
 
-  static void tile(std::int64_t depth, const gemm_left<T>& a, const gemm_right<T, S>& b, const gemm_target<T, S>& c) {
-    if (c.columns > lanes)
-      sized_tile<2>(depth, a, b, c);
-    else
-      sized_tile<1>(depth, a, b, c);
-  }
-  template <int Vectors>
-  static void sized_tile(std::int64_t depth, const gemm_left<T>& a, const gemm_right<T, S>& b,
-                         const gemm_target<T, S>& c) {
-    const int height = tile_height(c.rows);
-    if (height == gemm_rows)
-      gemm_tile<gemm_rows, Vectors>(depth, a, b, c);
-    else if (height == gemm_row_step)
-      gemm_tile<gemm_row_step, Vectors>(depth, a, b, c);
-    else
-      gemm_tile<2 * gemm_row_step, Vectors>(depth, a, b, c);
+  // Whether so many rows are worth a tile with all of them.
+  static bool is_whole(std::int64_t valid) { return valid > 2 * gemm_row_step; }
+
+  static void edge(std::int64_t depth, const gemm_left<T>& a, edge_columns<T> b, gemm_target<T, S> c) {
+    if (c.columns > lanes && c.rows > edge_rows) return edge_tile<2 * gemm_row_step, 2>(depth, a, b, c);
+    if constexpr (2 * gemm_row_step == edge_rows) {
+      if (c.columns > lanes) return edge_tile<edge_rows, 2>(depth, a, b, c);
+    }
+    for (int left = c.columns; left > 0; left -= lanes) {
+      c.columns = std::min(left, lanes);
+      edge_tile<edge_rows, 1>(depth, a, b, c);
+      b.data += lanes;
+      c.data += lanes * c.column;
+      if (c.partial != nullptr) c.partial += lanes;
+    }
   }
 
   gemm_problem<S> p;

@@ -66,7 +66,7 @@ template <int Rows, class T>
     }
   };
   // Where loads cannot be masked, less than a vector is read one by one.
-  if constexpr (!hardware::Masked<vector_bytes>)
+  if constexpr (!gemm_masked<T>)
     if (p.k < lanes) {
       T total[std::size_t{Rows}][4] = {};
       for (std::int64_t q = 0; q < p.k; ++q)

@@ -2,8 +2,8 @@
 // The inner piece of a matrix product: `gemm_tile` computes a tile of the result that lives in vector registers (the
 // scheme of BLIS: Van Zee and van de Geijn, ACM TOMS 41(3), 2015). It reads operands packed into panels (gemm_pack.hpp)
 // or where they are, and in the second case packs them for the tiles that follow as it goes: the values are in
-// registers anyway, and its stores have nothing else to wait for. Tiles at an edge are computed whole and stored in
-// part.
+// registers anyway, and its stores have nothing else to wait for. A tile with a few rows or columns missing is computed
+// whole and stored in part; gemm_edge.hpp has those with many.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
-/// The rows of A that a tile takes, packed or where they are: element (i, p) at data[i * row + p * step]. `copy`, if any,
-/// gets them packed; their rows are 1 apart then.
+/// The rows of A that a tile takes, packed or where they are: element (i, p) at data[i * row + p * step]. `copy`, if
+/// any, gets them packed; their rows are 1 apart then.
 template <class T>
 struct gemm_left {
   const T* data;
@@ -37,7 +37,7 @@ struct gemm_later {
 };
 
 /// The columns of B that a tile takes: element (p, j) at data[p * step + j]. With a `source`, they are read there and
-/// written to `copy`, packed, which takes two vectors of columns and no copy of A, and leaves nothing for later.
+/// written to `copy`, packed, which takes no copy of A and leaves nothing for later.
 template <class T, class S>
 struct gemm_right {
   const T* data;
@@ -79,7 +79,7 @@ template <class T, class S>
     }
   }
   if constexpr (gemm_reads<T, S> && !std::is_integral_v<T>) {
-    if (c.row == 1 && c.rows <= lanes) {
+    if (c.row == 1 && c.rows <= lanes && c.rows * c.columns > 4 * lanes) {
       T turned[std::size_t{lanes * lanes}];
       for (int first = 0; first < c.columns; first += lanes) {
         transpose_square(values + first, width, c.rows, turned, lanes);
@@ -139,12 +139,31 @@ template <class T, class S>
   later.from += later.step;
 }
 
-/// One tile: the product of `Rows` rows of A and `Vectors` vectors of columns of B.
-template <int Rows, int Vectors, class T, class S>
+// Half types: adds what was kept of the sums so far, and keeps them again if they don't end here. Says whether it did.
+template <class T, class S, class V, std::size_t Rows, std::size_t Vectors>
+[[gnu::always_inline]] inline bool keep_sums(V (&sum)[Rows][Vectors], const gemm_target<T, S>& c) {
+  if constexpr (!std::is_same_v<T, S>) {
+    if (c.partial != nullptr) {
+      unroll<int{Rows}>([&](int i) __attribute__((always_inline)) {
+        if (i >= c.rows) return;
+        unroll<int{Vectors}>([&](int v) __attribute__((always_inline)) {
+          T* const to = c.partial + i * c.partial_row + v * gemm_vector<T>::lanes;
+          if (!c.first) sum[i][v] += load_vector<V>(to);
+          if (!c.last) store_vector(to, sum[i][v]);
+        });
+      });
+      return !c.last;
+    }
+  }
+  return false;
+}
+
+/// One tile: the product of `gemm_rows` rows of A and `Vectors` vectors of columns of B. Only two vectors are packed.
+template <int Vectors, class T, class S>
 [[gnu::noinline]] void gemm_tile(std::int64_t depth, const gemm_left<T>& a, const gemm_right<T, S>& b,
                                  const gemm_target<T, S>& c) {
   using V = typename gemm_vector<T>::type;
-  constexpr int lanes = gemm_vector<T>::lanes, width = Vectors * lanes;
+  constexpr int Rows = gemm_rows, lanes = gemm_vector<T>::lanes, width = Vectors * lanes;
   constexpr std::int64_t ahead = 16;  // steps from a prefetch to its use
   if (c.column == 1 && depth >= 8 * ahead) {
     unroll<Rows>([&](int i) __attribute__((always_inline)) { prefetch_row<width, 1>(c.data + i * c.row); });
@@ -172,8 +191,10 @@ template <int Rows, int Vectors, class T, class S>
       add_products(columns);
     }
   };
-  if (b.source != nullptr) {
-    if constexpr (gemm_reads<T, S> && Vectors == 2) {
+  if constexpr (Vectors == 1) {
+    lean(depth);
+  } else if (b.source != nullptr) {
+    if constexpr (gemm_reads<T, S>) {
       const S* source = b.source;
       T* copy = b.copy;
       for (std::int64_t p = 0; p < depth; ++p, source += b_step, copy += width) {
@@ -203,19 +224,7 @@ template <int Rows, int Vectors, class T, class S>
       lean(depth - p < later.every ? depth - p : later.every);
     }
   }
-  if constexpr (!std::is_same_v<T, S>) {
-    if (c.partial != nullptr) {
-      unroll<Rows>([&](int i) __attribute__((always_inline)) {
-        if (i >= c.rows) return;
-        unroll<Vectors>([&](int v) __attribute__((always_inline)) {
-          T* const to = c.partial + i * c.partial_row + v * lanes;
-          if (!c.first) sum[i][v] += load_vector<V>(to);
-          if (!c.last) store_vector(to, sum[i][v]);
-        });
-      });
-      if (!c.last) return;
-    }
-  }
+  if (keep_sums(sum, c)) return;
   if constexpr (gemm_reads<T, S>) {
     if (c.column == 1 && c.columns == width) {
       unroll<Rows>([&](int i) __attribute__((always_inline)) {

@@ -44,7 +44,7 @@ void pack_side_by_side(std::int64_t depth, int valid, const S* from, std::int64_
     return;
   }
   constexpr int lanes = gemm_vector<T>::lanes;
-  if constexpr (std::is_same_v<T, S> && hardware::Masked<vector_bytes>) {
+  if constexpr (std::is_same_v<T, S> && gemm_masked<T>) {
     // What a store runs over is written by the next step.
     for (std::int64_t p = 0; p < depth; ++p) {
       unroll<(Count + lanes - 1) / lanes>([&](int v) __attribute__((always_inline)) {

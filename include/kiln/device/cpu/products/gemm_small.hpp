@@ -9,7 +9,7 @@
 
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/products/gemm_dots.hpp>
-#include <kiln/device/cpu/products/gemm_kernel.hpp>
+#include <kiln/device/cpu/products/gemm_edge.hpp>
 #include <kiln/device/cpu/products/gemm_problem.hpp>
 #include <kiln/device/cpu/products/gemm_vector.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
@@ -17,98 +17,45 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
-// `Rows` rows of C from row i on, those beyond the last computed again for nothing, by `count` columns from j on: rows
-// of B, which are contiguous, times elements of A.
+// Rows of C from `row` to `row_end` by columns from `begin` to `end`: vectors that don't fill a tile one by one.
 template <int Rows, int Vectors, class T>
-[[gnu::noinline]] void small_tile(const gemm_problem<T>& p, std::int64_t i, std::int64_t j, int count) {
-  using V = typename gemm_vector<T>::type;
-  constexpr int N = gemm_vector<T>::lanes, width = Vectors * N;
-  const T* row[std::size_t{Rows}];
-  // Operands without elements may be null pointers.
-  const bool none = p.k == 0;
-  unroll<Rows>([&](int r)
-                   __attribute__((always_inline)) { row[r] = none ? p.a : p.a + std::min(i + r, p.m - 1) * p.a_row; });
-  V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
-  // Where loads cannot be masked, a vector that would reach over the edge begins earlier, if there are columns before.
-  constexpr bool masked = hardware::Masked<vector_bytes>;
-  const int last = count - (Vectors - 1) * N;
-  const int again = masked || p.n < N ? 0 : N - last;
-  const auto add_products = [&](auto load_last) __attribute__((always_inline)) {
-    const T* from = none ? p.b : p.b + j;
-    for (std::int64_t q = 0, at = 0; q < p.k; ++q, from += p.b_row, at += p.a_col) {
-      V columns[std::size_t{Vectors}];
-      unroll<Vectors - 1>([&](int v) __attribute__((always_inline)) { columns[v] = load_vector<V>(from + v * N); });
-      columns[Vectors - 1] = load_last(from + (Vectors - 1) * N);
-      unroll<Rows>([&](int r) __attribute__((always_inline)) {
-        const T value = row[r][at];
-        unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] += columns[v] * value; });
-      });
-    }
-  };
-  if (!masked && last + again == N)
-    add_products([&](const T* from) __attribute__((always_inline)) { return load_vector<V>(from - again); });
-  else if constexpr (masked || Vectors == 1)
-    add_products([&](const T* from)
-                     __attribute__((always_inline)) { return native_load_partial<T, N>(from, last, T{}); });
-  const int rows = static_cast<int>(std::min<std::int64_t>(Rows, p.m - i));
-  if (p.c_col == 1 && (masked || (rows == Rows && last == N))) {
-    unroll<Rows>([&](int r) __attribute__((always_inline)) {
-      if (r >= rows) return;
-      unroll<Vectors>([&](int v) __attribute__((always_inline)) {
-        T* const to = p.c + (i + r) * p.c_row + j + v * N;
-        if constexpr (masked) {
-          const int some = v + 1 < Vectors ? N : last;
-          if (p.add) sum[r][v] += native_load_partial<T, N>(to, some, T{});
-          store_partial(to, lanes<T, N>(sum[r][v]), some);
-        } else {
-          store_vector(to, p.add ? load_vector<V>(to) + sum[r][v] : sum[r][v]);
-        }
-      });
-    });
-    return;
+void small_rows(const gemm_problem<T>& p, std::int64_t row, std::int64_t row_end, std::int64_t begin,
+                std::int64_t end) {
+  constexpr int N = gemm_vector<T>::lanes, wide = Vectors * N;
+  if (row == row_end) return;
+  const gemm_left<T> a{p.a + row * p.a_row, p.a_row, p.a_col};
+  edge_columns<T> b{p.b + begin, p.b_row, 0, p.n >= N};
+  gemm_target<T, T> c{p.c + row * p.c_row + begin * p.c_col, p.c_row, p.c_col, 0, wide, p.add};
+  c.rows = static_cast<int>(row_end - row);
+  for (std::int64_t left = end - begin; left > 0;) {
+    const int width = left > wide - N ? wide : N;
+    c.columns = static_cast<int>(std::min<std::int64_t>(width, left));
+    b.missing = width - c.columns;
+    if (width == wide)
+      edge_tile<Rows, Vectors>(p.k, a, b, c);
+    else
+      edge_tile<edge_rows, 1>(p.k, a, b, c);
+    left -= width;
+    b.data += width;
+    c.data += width * p.c_col;
   }
-  // In this order, as the last vector of a row may begin with what belongs to the one before.
-  T values[std::size_t{Rows * width + N}];
-  unroll<Rows>([&](int r) __attribute__((always_inline)) {
-    T* const end = values + r * width + (Vectors - 1) * N;
-    store_vector(end, sum[r][Vectors - 1]);
-    if (again > 0) store_vector(end, load_vector<V>(static_cast<const T*>(end) + again));
-    unroll<Vectors - 1>([&](int v)
-                            __attribute__((always_inline)) { store_vector(values + r * width + v * N, sum[r][v]); });
-  });
-  store_tile(values, width, gemm_target<T, T>{p.c + i * p.c_row + j * p.c_col, p.c_row, p.c_col, rows, count, p.add});
-}
-
-// Rows from i on by columns from `begin` to `end`: tiles of few rows are as many vectors wide as it takes to hide the
-// latency of their sums.
-template <int Rows, class T>
-void small_rows(const gemm_problem<T>& p, std::int64_t i, std::int64_t begin, std::int64_t end) {
-  constexpr int N = gemm_vector<T>::lanes, vectors = Rows > gemm_row_step ? 2 : 4, wide = vectors * N;
-  std::int64_t j = begin;
-  for (; end - j > wide - N; j += wide)
-    small_tile<Rows, vectors>(p, i, j, static_cast<int>(std::min<std::int64_t>(wide, end - j)));
-  // With one vector, two rows wait for their sums as long as four.
-  for (; j < end; j += N)
-    small_tile<std::max(Rows, gemm_row_step), 1>(p, i, j, static_cast<int>(std::min<std::int64_t>(N, end - j)));
 }
 
 // Columns of C are shared among the threads, in whole tiles, and finished while they are in cache.
 template <class T>
 void gemm_small_tiles(const gemm_problem<T>& p) {
-  constexpr std::int64_t high = 2 * gemm_row_step, wide = 4 * gemm_vector<T>::lanes;
+  constexpr int high = 2 * gemm_row_step, wide = 4 * gemm_vector<T>::lanes;
   constexpr std::int64_t least = std::int64_t{1} << 17;  // multiplications: less is not worth another thread
+  // Tiles of all rows up to `whole`, of four up to `fours`, and of two: one tile for what is left of a short sum.
+  const std::int64_t rest = p.m % high, twos = rest % edge_rows <= 2 && (rest <= 2 || p.k >= 32) ? rest % edge_rows : 0;
+  const std::int64_t fours = p.m - twos, whole = high > edge_rows && rest - twos <= edge_rows ? p.m - rest : fours;
   const std::int64_t strip = wide * (1 + least / (wide * p.m * std::max<std::int64_t>(p.k, 1)));
   parallel_for(p.n, strip, [&](std::int64_t begin, std::int64_t stop) {
     for (std::int64_t end = begin; begin < stop; begin = end) {
       end = std::min(begin + strip, stop);
-      for (std::int64_t i = 0; i < p.m; i += high) {
-        if (p.m - i > gemm_row_step)
-          small_rows<high>(p, i, begin, end);
-        else if (p.m - i > 2)
-          small_rows<gemm_row_step>(p, i, begin, end);
-        else
-          small_rows<2>(p, i, begin, end);
-      }
+      small_rows<high, 2>(p, 0, whole, begin, end);
+      if constexpr (high > edge_rows) small_rows<edge_rows, 4>(p, whole, fours, begin, end);
+      small_rows<2, 4>(p, fours, p.m, begin, end);
       p.finish(0, p.m, begin, end);
     }
   });
@@ -145,7 +92,7 @@ void gemm_small_words(const gemm_problem<S>& p) {
 // Whether one tile has all rows, so that B, where it is, is read once; and by whole vectors if others are slow.
 template <class S>
 bool is_one_tile_high(const gemm_problem<S>& p) {
-  return p.b_col == 1 && p.m <= 2 * gemm_row_step && (hardware::Masked<vector_bytes> || p.n >= gemm_vector<S>::lanes);
+  return p.b_col == 1 && p.m <= 2 * gemm_row_step && (gemm_masked<S> || p.n >= gemm_vector<S>::lanes);
 }
 
 /// Whether a product had better be done by gemm_small.
@@ -167,17 +114,18 @@ bool gemm_is_small(const gemm_problem<S>& p) {
 /// The product of a problem that gemm_is_small.
 template <class S>
 void gemm_small(const gemm_problem<S>& p) {
+  // (Operands without elements may be null pointers.)
   if constexpr (std::is_floating_point_v<S>) {
+    if (p.k == 0) return gemm_small_words(p);
     const bool rows = p.b_col == 1, columns = p.a_row == 1;
     const bool narrow = p.n < p.m && is_one_tile_high(p.transposed());
     if (columns && (!rows || p.c_col != 1 || narrow)) return gemm_small_tiles(p.transposed());
     if (rows) return gemm_small_tiles(p);
     constexpr std::int64_t lanes = gemm_vector<S>::lanes;
-    if (p.k > 0 && gemm_has_dots(p)) {
+    if (gemm_has_dots(p)) {
       if (p.k >= lanes) return gemm_dots(p);
       // Tiles would have parts of vectors only, which is slow where loads cannot be masked.
-      if (!hardware::Masked<vector_bytes> && std::min(p.m, p.n) < lanes)
-        return gemm_dots(p.n < p.m ? p.transposed() : p);
+      if (!gemm_masked<S> && std::min(p.m, p.n) < lanes) return gemm_dots(p.n < p.m ? p.transposed() : p);
     }
     if (p.k * p.n <= small_copy) return gemm_small_copied(p);
   }

@@ -12,6 +12,7 @@
 
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/partial.hpp>
 #include <kiln/device/cpu/simd/transpose.hpp>
 #include <kiln/device/cpu/simd/unroll.hpp>
 
@@ -41,6 +42,10 @@ inline constexpr int gemm_width = 2 * gemm_vector<T>::lanes;
 template <class T, class S>
 inline constexpr bool gemm_reads = std::is_same_v<T, S> ||
                                    (std::is_same_v<T, float> && sizeof(S) == 2 && std::is_same_v<opmath_t<S>, T>);
+
+/// Whether part of a vector is loaded as fast as all of it.
+template <class T>
+inline constexpr bool gemm_masked = hardware::MaskedLoad<vector_bytes, static_cast<int>(sizeof(T))>;
 
 template <class V, class S>
 [[gnu::always_inline]] inline V load_vector(const S* from) {
