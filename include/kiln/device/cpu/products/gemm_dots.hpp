@@ -88,12 +88,14 @@ template <int Rows, class T>
   for (; q + lanes <= p.k; q += lanes) {
     add([q](const T* from) __attribute__((always_inline)) { return load_vector<V>(from + q); });
   }
-  if (const int rest = static_cast<int>(p.k - q); rest > 0 && q > 0) {
-    add([ last = p.k - lanes, rest ](const T* from)
-            __attribute__((always_inline)) { return last_lanes(load_vector<V>(from + last), rest); });
+  const int rest = static_cast<int>(p.k - q);
+  if (rest > 0 && (gemm_masked<T> || q == 0)) {
+    add([ q, rest ](const T* from)
+            __attribute__((always_inline)) { return native_load_partial<T, lanes>(from + q, rest, T{}); });
   } else if (rest > 0) {
-    add([rest](const T* from)
-            __attribute__((always_inline)) { return native_load_partial<T, lanes>(from, rest, T{}); });
+    if constexpr (!gemm_masked<T>)
+      add([ last = p.k - lanes, rest ](const T* from)
+              __attribute__((always_inline)) { return last_lanes(load_vector<V>(from + last), rest); });
   }
   unroll<Rows>([&](int r) __attribute__((always_inline)) {
     T total[4];

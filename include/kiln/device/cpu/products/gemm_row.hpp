@@ -40,37 +40,40 @@ void row_strip(const gemm_problem<T>& p, const T* x, std::int64_t j, std::int64_
   for (; q < p.k; ++q, row += p.b_row) {
     unroll<Vectors>([&](int i) __attribute__((always_inline)) { sum[i] += load_vector<V>(row + at[i]) * x[q]; });
   }
+  T totals[std::size_t{Vectors * lanes}];
   unroll<Vectors>([&](int i) __attribute__((always_inline)) {
     V total = sum[i];
     for (int s = 1; s < sums; ++s) total += sum[s * Vectors + i];
-    const std::int64_t known = std::max<std::int64_t>(j + i * lanes - at[i], 0);  // done by the vector before
-    if (p.c_col == 1 && known == 0) {
-      T* const to = p.c + at[i];
-      store_vector(to, p.add ? load_vector<V>(to) + total : total);
+    store_vector(totals + i * lanes, total);
+  });
+  for (int i = 0; i < Vectors; ++i) {
+    const T* const total = totals + i * lanes;
+    const std::int64_t first = j + i * lanes, from = std::min(first, end - lanes);  // those before are done
+    if (p.c_col == 1 && from == first) {
+      T* const to = p.c + from;
+      store_vector(to, p.add ? load_vector<V>(to) + load_vector<V>(total) : load_vector<V>(total));
     } else {
-      for (std::int64_t l = known; l < lanes; ++l) {
-        T& to = p.c[(at[i] + l) * p.c_col];
+      for (std::int64_t l = first - from; l < lanes; ++l) {
+        T& to = p.c[(from + l) * p.c_col];
         to = p.add ? to + total[l] : total[l];
       }
     }
-  });
+  }
 }
 
 template <class T>
 void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::int64_t end) {
   constexpr int lanes = gemm_vector<T>::lanes;
   std::int64_t j = begin;
-  if (end >= lanes) {
+  if (end > lanes) {
     for (; end - j > 4 * lanes; j += 8 * lanes) row_strip<8>(p, x, j, end);
     if (end - j > 2 * lanes)
       row_strip<4>(p, x, j, end);
-    else if (end - j > lanes)
-      row_strip<2>(p, x, j, end);
     else if (j < end)
-      row_strip<1>(p, x, j, end);
+      row_strip<2>(p, x, j, end);
     return;
   }
-  // Fewer columns than lanes: several sums, taken in turn, hide latency.
+  // No more columns than lanes: several sums, taken in turn, hide latency.
   constexpr int sums = 4;
   const int count = static_cast<int>(end - j);
   using L = kiln::cpu::lanes<T, lanes>;
