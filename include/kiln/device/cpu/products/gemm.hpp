@@ -15,6 +15,7 @@
 #include <kiln/device/cpu/products/gemm_blocks.hpp>
 #include <kiln/device/cpu/products/gemm_dots.hpp>
 #include <kiln/device/cpu/products/gemm_row.hpp>
+#include <kiln/device/cpu/products/gemm_short.hpp>
 #include <kiln/device/cpu/products/gemm_small.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -67,6 +68,7 @@ void run_gemm(const gemm_problem<S>& p) {
       if (gemm_is_row(q)) return gemm_row(q);
       if (gemm_is_dots(q)) return gemm_dots(q);
     }
+    if (gemm_is_short(p)) return gemm_short(p);
   }
   gemm_blocks<S>(p).run();
 }
