@@ -178,6 +178,18 @@ TEST_CASE("gemm: all sizes of a list against each other") {
   check_shapes<double>({0, 1, 2, 3, 5, 16, 17, 31, 64, 100, 257}, 1000000);
 }
 
+TEST_CASE("gemm: columns that fill little of a vector are done by themselves") {
+  constexpr std::int64_t lanes = cpu::detail::gemm_vector<double>::lanes;
+  for (const layout a_order : orders) {
+    for (const layout b_order : orders) {
+      for (const std::int64_t n : {lanes + 1, 3 * lanes + 1}) {
+        CHECK(check_product<double>(90, n, 60, a_order, b_order, false));
+        CHECK(check_product<double>(9, n, 500, a_order, b_order, true));
+      }
+    }
+  }
+}
+
 TEST_CASE("gemm: half and bfloat16 are computed in float and rounded once") {
   check_shapes<half>({0, 1, 2, 5, 17, 64, 100}, 200000);
   check_shapes<bfloat16>({0, 1, 2, 5, 17, 64, 100}, 200000);

@@ -50,11 +50,47 @@ gemm_epilogue erase_epilogue(Epilogue& epilogue) {
 }
 
 template <class S>
+void run_gemm(const gemm_problem<S>& p);
+
+// Whether the last vector of columns holds so few that inner products are done with them sooner. Beside a single vector
+// that has to be fewer, where tiles of one have too few sums to hide their latency.
+template <class S>
+bool gemm_has_rest(const gemm_problem<S>& p) {
+  constexpr std::int64_t lanes = gemm_vector<S>::lanes;
+  const std::int64_t rest = p.n % lanes, least = p.n < 2 * lanes ? 48 / gemm_rows : 4;
+  return rest > 0 && least * rest <= lanes && p.n > lanes && p.n < 6 * lanes && p.m >= 8 && p.k >= 2 * lanes &&
+         p.m * p.k >= 4096 && (p.a_col == 1 || p.a_row == 1);
+}
+
+template <class S>
+void gemm_with_rest(const gemm_problem<S>& p) {
+  gemm_problem<S> whole(p), rest(p);
+  rest.n = p.n % gemm_vector<S>::lanes;
+  whole.n = p.n - rest.n;
+  rest.c += whole.n * p.c_col;
+  rest.b += whole.n * p.b_col;
+  rest.done.column += whole.n;
+  run_gemm(whole);
+  const gemm_scratch<S> columns(p.a_col == 1 ? rest.n * p.k : 0);
+  if (p.a_col == 1) {
+    for (std::int64_t j = 0; j < rest.n; ++j)
+      for (std::int64_t q = 0; q < p.k; ++q) columns.data()[j * p.k + q] = rest.b[q * p.b_row + j * p.b_col];
+    rest.b = columns.data();
+    rest.b_row = 1;
+    rest.b_col = p.k;
+  }
+  run_gemm(rest);
+}
+
+template <class S>
 void run_gemm(const gemm_problem<S>& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0) {
     throw shape_error(message("gemm: sizes ", p.m, " x ", p.k, " x ", p.n, " with a negative one; use 0 or more"));
   }
   if (p.m == 0 || p.n == 0) return;
+  if constexpr (std::is_floating_point_v<S>) {
+    if (gemm_has_rest(p)) return gemm_with_rest(p);
+  }
   if (p.k == 0 || gemm_is_small(p)) return gemm_small(p);
   if constexpr (std::is_signed_v<S> && std::is_integral_v<S> && sizeof(S) >= 4) {
     // Unsigned elements may alias signed ones, and wrap around by definition.

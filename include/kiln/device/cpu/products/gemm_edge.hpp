@@ -36,7 +36,8 @@ template <int Rows, int Vectors, class T, class S>
                                  const gemm_target<T, S>& c) {
   using V = typename gemm_vector<T>::type;
   constexpr int N = gemm_vector<T>::lanes, width = Vectors * N;
-  constexpr bool masked = gemm_masked<T>, masked_store = hardware::Masked<vector_bytes> && std::is_same_v<T, S>;
+  constexpr bool masked = gemm_masked<T>, all_masked = hardware::Masked<vector_bytes>;
+  constexpr bool masked_store = all_masked && std::is_same_v<T, S>;
   const int again = masked || !b.movable ? 0 : b.missing;
   const T* first = a.data;
   S* to = c.data;
@@ -56,7 +57,7 @@ template <int Rows, int Vectors, class T, class S>
         });
       }
     };
-    if (!masked && again == b.missing)
+    if (!all_masked && again == b.missing)
       add_products([&](const T* from) __attribute__((always_inline)) { return load_vector<V>(from - again); });
     else if constexpr (masked || Vectors == 1)
       add_products([last = N - b.missing](const T* from)

@@ -23,11 +23,11 @@ using gemm_compute = std::conditional_t<
     std::conditional_t<std::is_integral_v<S>, std::conditional_t<sizeof(S) == 8, std::uint64_t, std::uint32_t>, S>>;
 
 // What to call when a block of the result is final, without its type: with the number of its matrix, of a stack whose
-// matrices of so many rows stand one below the other.
+// matrices of so many rows stand one below the other, and columns counted from where the result begins.
 struct gemm_epilogue {
   void (*call)(void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) = nullptr;
   void* object = nullptr;
-  std::int64_t first = 0, matrix_rows = std::numeric_limits<std::int64_t>::max();
+  std::int64_t first = 0, matrix_rows = std::numeric_limits<std::int64_t>::max(), column = 0;
 };
 
 template <class S>
@@ -56,7 +56,7 @@ struct gemm_problem {
     for (std::int64_t stop = row; row < row_end; row = stop) {
       const std::int64_t matrix = row / done.matrix_rows, start = matrix * done.matrix_rows;
       stop = row_end - start > done.matrix_rows ? start + done.matrix_rows : row_end;
-      done.call(done.object, done.first + matrix, row - start, stop - start, col, col_end);
+      done.call(done.object, done.first + matrix, row - start, stop - start, done.column + col, done.column + col_end);
     }
   }
 };
