@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-# joined_units(program files...): adds files of tests to a program as units of some 64 KiB, so that an object makes once
-# what its tests have in common: templates of the library, of doctest, of std. A unit first includes whatever one of its
-# files does, then each file within a namespace of its own, where its includes have nothing left to do. So names of two
-# files do not meet, and file names and lines are those of the file.
+# joined_units(program files...): adds files of tests to a program as units of one size, some 128 KiB at most, so that an
+# object makes once what its tests have in common: templates of the library, of doctest, of std. A unit first includes
+# whatever one of its files does, then each file within a namespace of its own, where its includes have nothing left to
+# do. So names of two files do not meet, and file names and lines are those of the file.
 
 # What a file includes, unless it cannot stand within a namespace or would change the files after it: it specialises
 # something, includes under a condition, or leaves a macro behind.
@@ -41,11 +41,18 @@ endfunction()
 
 function(joined_units program)
   set(files ${ARGN})
+  set(left 0)
+  foreach(file IN LISTS files)
+    file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${file} bytes)
+    math(EXPR left "${left} + ${bytes}")
+  endforeach()
+  math(EXPR units "${left} / 131072 + 1")
   while(files)
     set(size 0)
     set(includes)
     set(unit)
-    while(files AND size LESS 65536)
+    math(EXPR enough "${left} / ${units}")
+    while(files AND size LESS enough)
       list(POP_FRONT files file)
       set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
@@ -64,5 +71,7 @@ function(joined_units program)
     file(CONFIGURE OUTPUT ${source} CONTENT "${includes}\n${unit}" @ONLY)
     set_source_files_properties(${source} PROPERTIES ${joined_properties})
     target_sources(${program} PRIVATE ${source})
+    math(EXPR left "${left} - ${size}")
+    math(EXPR units "${units} - 1")
   endwhile()
 endfunction()
