@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Row programs on the emulator against plain loops: every shape of kernel, value and gradient; and they compile.
+#include <kiln/device/cuda/plan/specialise_rows.hpp>
 #include <kiln/device/cuda/print/print_rows.hpp>
 
 #include "device/cuda/nvrtc_compile.hpp"
