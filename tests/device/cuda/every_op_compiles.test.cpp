@@ -14,10 +14,7 @@ namespace {
 
 void check_compiles(const std::deque<one_op::job>& jobs) {
   const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) {
-    MESSAGE("SKIPPED: no libnvrtc can be opened here");
-    return;
-  }
+  if (!nvrtc.available()) return;
   constexpr std::array<int, 4> architectures{80, 90, 100, 120};
   std::array<std::string, 4> texts;
   std::set<std::string> seen;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiles CUDA text for a device of some architecture; where there is no NVRTC, or the stand-in for it, `available()`
-// says so and tests skip.
+// Compiles CUDA text for a device of some architecture. Where there is no NVRTC, or the stand-in in its place,
+// `available()` prints that something is left out, and tests leave it out.
 #pragma once
 
 #include <kiln/device/cuda/compile/compile.hpp>
+
+#include <doctest/doctest.h>
 
 #include <string>
 
@@ -15,7 +17,16 @@ class library {
     static const library opened;
     return opened;
   }
-  bool available() const { return nvrtc_ != nullptr && nvrtc_->file.find("kiln_stand_in_compiled") == nullptr; }
+  bool available() const {
+    if (nvrtc_ == nullptr) {
+      MESSAGE("SKIPPED: no libnvrtc can be opened here");
+    } else if (nvrtc_->file.find("kiln_stand_in_compiled") != nullptr) {
+      MESSAGE("SKIPPED: it compiles by NVRTC, in whose place is the stand-in");
+    } else {
+      return true;
+    }
+    return false;
+  }
   /// The cubin of `text` for sm_`architecture`.
   kiln::cuda::compile_result compile(const std::string& text, int architecture) const {
     return kiln::cuda::detail::compile_text(*nvrtc_, request(text, architecture), "sm_");
