@@ -8,7 +8,8 @@ LIBRARY is torch (eager, then torch.compile), jax (jit) or cupy; CASES is a file
 line, as the program of the benchmarks lists them, or - for standard input. Each result is checked first, against NumPy
 in float64. Then it runs in batches of some milliseconds between two events (JAX has none: between two readings of the
 host's clock, all done at the second); the median of several batches goes to OUT.json, in Google Benchmark's form. After
-N seconds it stops, and says what it left out. Exit status 3: the library is not there.
+N seconds it stops, and says what it left out. Exit status 1: a result is wrong or the library failed; 3: it is not
+there.
 """
 import argparse
 import json
@@ -441,7 +442,10 @@ def main():
     save()
     if left_out:
         print(f"peers.py: out of time, left out: {' '.join(left_out)}")
-    return 0
+    failed = [entry["name"] for entry in found if "error_message" in entry]
+    if failed:
+        print(f"peers.py: without a figure: {' '.join(failed)}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

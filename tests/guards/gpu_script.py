@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""scripts/gpu over programs that only say they passed or failed: what it says at the end, and its exit status."""
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+project = Path(__file__).resolve().parents[2]
+# A program of tests: a file named bad fails, one named gone is not in it, any other has three cases.
+TESTS = """case "$*" in
+  *bad.test*) echo '[doctest] test cases: 2 | 1 passed | 1 failed | 9 skipped'; exit 1 ;;
+  *gone.test*) echo '[doctest] test cases: 0 | 0 passed | 0 failed | 9 skipped' ;;
+  *) echo 'x.hpp:5: MESSAGE: SKIPPED: there is one GPU'
+     echo '[doctest] test cases: 3 | 3 passed | 0 failed | 8 skipped' ;;
+esac"""
+BENCHMARKS = """echo 'map/kiln/iterations:3/manual_time_median  2 us  2 us  5'
+[ -z "${WRONG:-}" ] || echo 'sum/kiln ERROR OCCURRED'"""
+# A python3 that has PyTorch, and no other library.
+PYTHON = """case "$*" in
+  *"'torch'"*) ;;
+  -c*) exit 1 ;;
+  *) echo 'map/torch: 1.5e+03 us'; [ -z "${WRONG:-}" ] || { echo 'map/torch_compile: Error: no'; exit 1; } ;;
+esac"""
+
+
+class gpu_script(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for name in ("gpu", "setup.sh"):
+            self.write(f"scripts/{name}", (project / "scripts" / name).read_text())
+        for name, text in (("tests", TESTS), ("benchmarks", BENCHMARKS)):
+            self.write(f"build-gpu/bin/{name}", "#!/bin/sh\n" + text)
+        self.write("python/python3", "#!/bin/sh\n" + PYTHON)
+        self.write("tests/emulated.hpp", "#include <cuda_emulator/stand_in.hpp>\n")
+        for folder in ("include", "src", "benchmarks/gpu"):
+            (self.root / folder).mkdir(parents=True)
+        self.source("gpu/maps")
+        self.source("gpu/running")
+        self.source("tensor/cuda")
+
+    def write(self, name, text):
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def source(self, name):
+        self.write(f"tests/{name}.test.cpp", '#include "emulated.hpp"\n')
+
+    def run_script(self, *arguments, **variables):
+        names = ("KILN_GPU_STEPS", "KILN_GPU_SECONDS", "KILN_GPU_STAND_IN", "OUT")
+        rest = {key: value for key, value in os.environ.items() if key not in names}
+        python = f"/nowhere/python3:{self.root}/python/python3"
+        ran = subprocess.run([self.root / "scripts/gpu", *arguments, "--out", self.root / "out"], text=True,
+                             cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             env={**rest, "CXX": "/nowhere/g++", "KILN_GPU_PYTHON": python, **variables})
+        return ran.returncode, ran.stdout
+
+    def steps(self, half=""):
+        lines = (self.root / f"out/gpu-steps{half}.txt").read_text().splitlines()
+        return {line.split()[0]: line for line in lines}
+
+    def test_what_passes_is_counted_and_named(self):
+        status, words = self.run_script("run", KILN_GPU_STEPS="smoke tests benchmarks")
+        self.assertEqual(status, 0, words)
+        steps = self.steps()
+        self.assertRegex(steps["smoke"], r"passed .* 3 cases passed, 0 failed; 1 left out")
+        self.assertRegex(steps["tests"], r"passed .* 9 cases passed, 0 failed; 3 left out$")
+        self.assertRegex(steps["benchmarks"], r"passed .* 10 figures, 0 errors$")
+        self.assertIn("memcheck     not asked for", steps["memcheck"])
+        self.assertIn(f"{self.root}/out/gpu-log.txt", words)
+        self.assertRegex(words, r" 3 SKIPPED: there is one GPU")
+
+    def test_a_file_that_fails_or_is_not_there_is_named_and_later_steps_run(self):
+        self.source("tensor/bad")
+        self.source("tensor/gone")
+        status, words = self.run_script("run", KILN_GPU_STEPS="tests benchmarks", WRONG="1")
+        self.assertEqual(status, 1, words)
+        steps = self.steps()
+        self.assertRegex(steps["tests"],
+                         r"FAILED .* 10 cases passed, 1 failed; .*failed:( tests/tensor/(bad|gone)\.test\.cpp){2}$")
+        self.assertRegex(steps["benchmarks"], r"FAILED .* 10 figures, 10 errors$")
+
+    def test_a_peer_that_has_no_figure_fails_and_one_that_is_not_there_does_not(self):
+        for wrong, wanted, state in (("", 0, r"passed .* 1 figures, 0 errors$"), ("1", 1, r"FAILED .* 1 errors$")):
+            status, words = self.run_script("peers", KILN_GPU_STEPS="torch jax", WRONG=wrong)
+            self.assertEqual(status, wanted, words)
+            self.assertRegex(self.steps("-peers")["torch"], state)
+            self.assertIn("not there", self.steps("-peers")["jax"])
+
+    def test_a_step_without_time_says_so_and_fails(self):
+        status, words = self.run_script("run", KILN_GPU_SECONDS="0", KILN_GPU_STEPS="tests")
+        self.assertEqual(status, 1, words)
+        self.assertIn("no time left", self.steps()["tests"])
+
+
+if __name__ == "__main__":
+    unittest.main()
