@@ -128,12 +128,7 @@ class memory_pool {
 
  private:
   [[gnu::cold]] std::size_t default_limit() {
-    try {
-      const memory_limits limits = limits_of_memory(root_);
-      most_ = limits.most;
-    } catch (const std::bad_alloc&) {
-      most_ = std::uint64_t{4} << 30;
-    }
+    most_ = limits_of_memory(root_).most;
     return static_cast<std::size_t>(most_ / 4);
   }
 
@@ -237,15 +232,11 @@ class memory_pool {
   [[gnu::cold]] void look_at_limits(std::size_t wanted) noexcept {
     taken_since_ = 0;
     looked_at_ = coarse_seconds();
-    try {
-      const memory_limits limits = limits_of_memory(root_);
-      most_ = limits.most;
-      const std::uint64_t wished = wanted + std::min<std::uint64_t>(most_ / 16, std::uint64_t{1} << 30);
-      if (limits.available < wished)
-        shrink(cached() - std::min(cached(), static_cast<std::size_t>(wished - limits.available)));
-    } catch (const std::bad_alloc&) {
-      shrink(0);
-    }
+    const memory_limits limits = limits_of_memory(root_);
+    most_ = limits.most;
+    const std::uint64_t wished = wanted + std::min<std::uint64_t>(most_ / 16, std::uint64_t{1} << 30);
+    if (limits.available < wished)
+      shrink(cached() - std::min(cached(), static_cast<std::size_t>(wished - limits.available)));
   }
   static std::int64_t coarse_seconds() noexcept {
 #if defined(CLOCK_MONOTONIC_COARSE)

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
+#include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <string>
-#include <system_error>
+#include <string_view>
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -15,6 +13,8 @@
 #if defined(__unix__)
 #include <unistd.h>
 #endif
+
+#include <kiln/device/cpu/processor/system_limits.hpp>
 
 namespace kiln::cpu {
 
@@ -27,28 +27,23 @@ struct cache_sizes {
 namespace process {
 
 /// The bytes that a text like "48K" or "2M" stands for, 0 if it stands for none.
-[[gnu::cold]] inline std::int64_t parse_cache_size(const std::string& text) {
-  std::int64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, count);
-  if (problem != std::errc{} || count < 0) return 0;
-  const char unit = stop == end ? ' ' : *stop;
+[[gnu::cold]] inline std::int64_t parse_cache_size(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::int64_t count = static_cast<std::int64_t>(number_or(text, 0));
+  const char unit = digits == text.size() ? ' ' : text[digits];
   return unit == 'K' ? count << 10 : unit == 'M' ? count << 20 : unit == 'G' ? count << 30 : count;
 }
 
 /// What Linux says of one processor's data caches in the files below `folder`; 0 for what it does not say.
-[[gnu::cold]] inline cache_sizes read_cache_files(const std::string& folder) {
+[[gnu::cold]] inline cache_sizes read_cache_files(std::string_view folder) {
   cache_sizes found{0, 0, 0};
-  for (int index = 0; index < 8; ++index) {
-    const std::string file = folder + "/index" + std::to_string(index) + "/";
-    std::string type, size;
-    int level = 0;
-    if (!(std::ifstream(file + "level") >> level) || !(std::ifstream(file + "type") >> type) ||
-        !(std::ifstream(file + "size") >> size)) {
-      break;
-    }
-    if (type == "Instruction") continue;
-    (level == 1 ? found.level1 : level == 2 ? found.level2 : found.level3) = parse_cache_size(size);
+  for (char index[] = "/index0"; index[6] < '8'; ++index[6]) {
+    const std::uint64_t level = number_or(short_file({folder, index, "/level"}).text(), 0);
+    if (level == 0) break;
+    if (short_file({folder, index, "/type"}).text().starts_with("Instruction")) continue;
+    (level == 1   ? found.level1
+     : level == 2 ? found.level2
+                  : found.level3) = parse_cache_size(short_file({folder, index, "/size"}).text());
   }
   return found;
 }
