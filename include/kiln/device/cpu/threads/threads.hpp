@@ -33,8 +33,9 @@ namespace process {
 void run_region(std::int64_t count, std::int64_t grain, int threads,
                 void (*call)(void*, std::int64_t, std::int64_t, int), void* body);
 
+// Not inline, so that a body is compiled once and not for one thread apart from several.
 template <class Body>
-void call_body(void* object, std::int64_t begin, std::int64_t end, int slot) {
+[[gnu::noinline]] void call_body(void* object, std::int64_t begin, std::int64_t end, int slot) {
   if constexpr (std::is_invocable_v<Body&, std::int64_t, std::int64_t, int>)
     (*static_cast<Body*>(object))(begin, end, slot);
   else
