@@ -15,7 +15,7 @@ namespace kiln {
 namespace detail {
 
 // Runs the hooks of a record, in the order in which they were made.
-KILN_INLINE ref<tensor_state> hooked(const gradient_record& record, ref<tensor_state> gradient) {
+[[gnu::cold]] KILN_INLINE ref<tensor_state> hooked(const gradient_record& record, ref<tensor_state> gradient) {
   for (gradient_hook* hook = record.hooks; hook; hook = hook->next) {
     const ref<tensor_state> other = hook->call(gradient);
     if (!other) continue;
@@ -27,10 +27,11 @@ KILN_INLINE ref<tensor_state> hooked(const gradient_record& record, ref<tensor_s
   return gradient;
 }
 
-// Leaves with hooks, and how many nodes have yet to add to each.
+// Leaves with hooks, and how many nodes have yet to add to each. Cold, as otherwise g++ guesses that every watch is
+// one, and puts its functions into every file that goes backward.
 class hooked_leaves final : public pass_watch {
  public:
-  void start(const ref<gradient_record>& root) override {
+  [[gnu::cold]] void start(const ref<gradient_record>& root) override {
     for (const graph_node* const node : nodes_behind(root))
       for (int i = 0; i < node->input_count; ++i) {
         const ref<gradient_record>& record = node->inputs[i];
@@ -41,15 +42,15 @@ class hooked_leaves final : public pass_watch {
           leaves_.push_back({record, 1});
       }
   }
-  ref<tensor_state> complete(gradient_record& record, const ref<tensor_state>& gradient) override {
+  [[gnu::cold]] ref<tensor_state> complete(gradient_record& record, const ref<tensor_state>& gradient) override {
     return record.hooks && gradient ? hooked(record, gradient) : gradient;
   }
-  void done(const graph_node& node) override {
+  [[gnu::cold]] void done(const graph_node& node) override {
     for (int i = 0; i < node.input_count; ++i)
       if (leaf* const of = find(node.inputs[i]); of && --of->left == 0) complete(*of->record);
   }
   // Nodes that no gradient reached have not been counted.
-  void finish() override {
+  [[gnu::cold]] void finish() override {
     for (const leaf& of : leaves_)
       if (of.left > 0) complete(*of.record);
   }
@@ -64,7 +65,7 @@ class hooked_leaves final : public pass_watch {
       if (record && of.record == record) return &of;
     return nullptr;
   }
-  static void complete(gradient_record& record) {
+  [[gnu::cold]] static void complete(gradient_record& record) {
     if (const ref<tensor_state> gradient = arriving_gradient(record))
       arriving_gradient(record) = hooked(record, gradient);
   }
