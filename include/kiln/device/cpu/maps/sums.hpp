@@ -17,20 +17,6 @@ namespace kiln::cpu::inline KILN_VERSION_ISA {
 
 namespace detail {
 
-template <class F>
-inline void visit_floating(dtype type, F f) {
-  switch (type) {
-    case dtype::float16:
-      return f(std::type_identity<half>{});
-    case dtype::bfloat16:
-      return f(std::type_identity<bfloat16>{});
-    case dtype::float64:
-      return f(std::type_identity<double>{});
-    default:
-      return f(std::type_identity<float>{});
-  }
-}
-
 /// Adds all values of a strip: in the element type along a few dozen lanes, so in runs too short to lose digits, and
 /// in double across them.
 template <class T>
@@ -60,37 +46,43 @@ inline void add_wide(double* total, const T* values, std::int64_t n) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Puts a strip of float or double into places `stride` apart, or adds it, rounding as computing in T does.
+template <class T>
+inline void put_converted(T* to, std::int64_t stride, const void* from, bool wide, std::int64_t n, bool add) {
+  for (std::int64_t i = 0; i < n; ++i, to += stride) {
+    const double value = wide ? static_cast<const double*>(from)[i] : static_cast<const float*>(from)[i];
+    const double before = add ? static_cast<double>(static_cast<compute_t<T>>(*to)) : 0.0;
+    *to = static_cast<T>(static_cast<compute_t<T>>(before + value));
+  }
+}
+
+}  // namespace detail
+
 /// Puts a contiguous strip of one type into places `stride` apart of another, rounding once; with `add`, adds it.
 /// Where the types differ, and for adding, the strip is of float or double.
 inline void put_strip(void* to, dtype to_type, std::int64_t stride, const void* from, dtype from_type, std::int64_t n,
                       bool add) {
   if (!add && to_type == from_type) return scatter(to, stride, from, n, size_of(to_type));
-  detail::visit_floating(to_type, [&]<class To>(std::type_identity<To>) {
-    auto put = [&]<class From>(const From* values) {
-      To* out = static_cast<To*>(to);
-      for (std::int64_t i = 0; i < n; ++i) {
-        const From before = add ? static_cast<From>(static_cast<compute_t<To>>(out[i * stride])) : From(0);
-        out[i * stride] = static_cast<To>(before + values[i]);
-      }
-    };
-    if (from_type == dtype::float64)
-      put(static_cast<const double*>(from));
-    else
-      put(static_cast<const float*>(from));
-  });
+  const bool wide = from_type == dtype::float64;
+  switch (to_type) {
+    case dtype::float16:
+      return detail::put_converted(static_cast<half*>(to), stride, from, wide, n, add);
+    case dtype::bfloat16:
+      return detail::put_converted(static_cast<bfloat16*>(to), stride, from, wide, n, add);
+    case dtype::float64:
+      return detail::put_converted(static_cast<double*>(to), stride, from, wide, n, add);
+    default:
+      return detail::put_converted(static_cast<float*>(to), stride, from, wide, n, add);
+  }
 }
 
 namespace detail {
 
 /// Writes sums to the elements of a result from offset `first` on, or adds them.
 inline void put_totals(const result_view& y, std::int64_t first, const double* totals, std::int64_t n) {
-  visit_floating(y.type, [&]<class T>(std::type_identity<T>) {
-    T* const out = static_cast<T*>(y.data) + first;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double before = y.add ? static_cast<double>(static_cast<compute_t<T>>(out[i])) : 0.0;
-      out[i] = static_cast<T>(static_cast<compute_t<T>>(before + totals[i]));
-    }
-  });
+  put_strip(at(y.data, first, y.size()), y.type, 1, totals, dtype::float64, n, y.add);
 }
 
 }  // namespace detail
