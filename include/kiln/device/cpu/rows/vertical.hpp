@@ -38,7 +38,7 @@ class vertical_runner {
     return c;
   }
 
-  vertical_runner(const task& job, const cut& by)
+  [[gnu::noinline]] vertical_runner(const task& job, const cut& by)
       : job_(job),
         program_(program_of(job)),
         by_(by),
@@ -171,18 +171,15 @@ inline void run_vertical(const task& job) {
   const vertical_runner::cut by = vertical_runner::cut_of(job);
   const std::int64_t work = by.chunk * (by.length / by.parts) * program_of(job).cost;
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / std::max<std::int64_t>(work, 1), 1);
-  if (by.parts == 1)
-    return parallel_for(by.units, grain, [&](std::int64_t begin, std::int64_t end) {
-      vertical_runner runner(job, by);
-      for (std::int64_t unit = begin; unit < end; ++unit) runner.fold(unit, 0, nullptr);
-    });
   const std::int64_t size = job.program->reductions * by.chunk;
-  const scratch workspace(static_cast<std::size_t>(by.units * by.parts * size) * 8);
+  const scratch workspace(by.parts == 1 ? 0 : static_cast<std::size_t>(by.units * by.parts * size) * 8);
   std::uint64_t* const folded = reinterpret_cast<std::uint64_t*>(workspace.get());
   parallel_for(by.units * by.parts, grain, [&](std::int64_t begin, std::int64_t end) {
     vertical_runner runner(job, by);
-    for (std::int64_t i = begin; i < end; ++i) runner.fold(i / by.parts, i % by.parts, folded + i * size);
+    for (std::int64_t i = begin; i < end; ++i)
+      runner.fold(i / by.parts, i % by.parts, folded ? folded + i * size : nullptr);
   });
+  if (!folded) return;
   parallel_for(by.units, std::max<std::int64_t>(work_per_thread / (by.parts * size), 1),
                [&](std::int64_t begin, std::int64_t end) {
                  vertical_runner runner(job, by);
