@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <kiln/device/cpu/maps/tiles.hpp>
+#include <kiln/device/cpu/maps/strip_runner.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
 
@@ -98,13 +98,9 @@ inline void run_map_by(task& job, strip_writer writer) {
     });
   }
   const strip_plan plan = plan_strips(job, false);
-  const std::int64_t units = plan.pieces() * (plan.tile_axis >= 0 ? tile_count(job, plan) : plan.outer);
-  const std::int64_t per_unit = std::max<std::int64_t>(total / units, 1);
+  const std::int64_t units = plan.units(job.domain), per_unit = std::max<std::int64_t>(total / units, 1);
   parallel_for(units, std::max<std::int64_t>(grain / per_unit, 1), [&](std::int64_t begin, std::int64_t end) {
-    if (plan.tile_axis >= 0)
-      tile_runner(job, plan, writer, nullptr).tiles(begin, end);
-    else
-      strip_runner(job, plan, writer, nullptr).rows(begin, end);
+    strip_runner(job, plan, writer, nullptr).units(begin, end);
   });
 }
 
@@ -123,12 +119,8 @@ inline void run_map(task& job) {
   if (count(job.domain) == 0) return sums.deliver();
   detail::order_axes(job);
   const detail::strip_plan plan = detail::plan_strips(job, true);
-  sum_parts(sums, plan.grid(job.domain), [&](part_sums& part) {
-    if (plan.tile_axis >= 0)
-      detail::tile_runner(job, plan, &put_strip, &part).part(part.where());
-    else
-      detail::strip_runner(job, plan, &put_strip, &part).part(part.where());
-  });
+  sum_parts(sums, plan.grid(job.domain),
+            [&](part_sums& part) { detail::strip_runner(job, plan, &put_strip, &part).part(part.where()); });
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA

@@ -17,9 +17,10 @@ namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 class row_strips {
  public:
-  explicit row_strips(const task& job)
+  row_strips(const task& job, strip_writer writer)
       : job_(job),
         program_(program_of(job)),
+        writer_(writer),
         outer_(job.domain.rank() - row_axes(job)),
         where_(job.domain, outer_),
         views_(static_cast<std::size_t>(program_.slots) * sizeof(operand_view) +
@@ -39,7 +40,7 @@ class row_strips {
     plan_ = plan_strips(row_, false);
     plan_.non_temporal = false;
     plan_.length = std::min(plan_.length, program_.pass_length);
-    units_ = plan_.pieces() * (plan_.tile_axis >= 0 ? tile_count(row_, plan_) : plan_.outer);
+    units_ = plan_.units(row_.domain);
     const std::int64_t length = count(row_.domain), each = std::max<std::int64_t>(length / units_, 1);
     const std::int64_t least = std::max<std::int64_t>(work_per_thread / (each * program_.cost), 1);
     share_ = std::max<std::int64_t>((units_ + most_parts - 1) / most_parts, least);
@@ -91,25 +92,22 @@ class row_strips {
     for (int r = 0; r < program_.reductions; ++r) mine[r] = program_.reduced[r].identity;
     const row_pass now{pass, done, mine, kept_rows_.data()};
     const std::int64_t begin = i * share_, end = std::min(units_, begin + share_);
-    if (plan_.tile_axis >= 0)
-      tile_runner(row_, plan_, &put_strip, nullptr, &now).tiles(begin, end);
-    else
-      strip_runner(row_, plan_, &put_strip, nullptr, &now).rows(begin, end);
+    strip_runner(row_, plan_, writer_, nullptr, &now).units(begin, end);
   }
   void finish(std::int64_t row, const std::array<std::uint64_t, max_slots>& done) {
     std::array<std::uint64_t, max_slots> values;
     std::array<const void*, max_slots> finished;
-    for (int r = 0; r < program_.reductions; ++r)
-      visit_dtype(program_.reduced[r].type, [&]<class T>(std::type_identity<T>) {
-        const auto value = from_bits<compute_t<T>>(done[static_cast<std::size_t>(r)]);
-        std::memcpy(&values[static_cast<std::size_t>(r)], &value, sizeof(value));
-        finished[static_cast<std::size_t>(r)] = &values[static_cast<std::size_t>(r)];
-      });
+    for (int r = 0; r < program_.reductions; ++r) {
+      const std::size_t i = static_cast<std::size_t>(r);
+      put_bits(&values[i], program_.reduced[r].type, done[i]);
+      finished[i] = &values[i];
+    }
     row_runner::finish_rows(job_, outer_, finished.data(), row, 1);
   }
 
   const task& job_;
   const compiled& program_;
+  strip_writer writer_;
   int outer_;
   odometer where_;
   scratch views_;  ///< what row_.in and row_.out point to
@@ -121,9 +119,9 @@ class row_strips {
 };
 
 /// Runs all rows that way: many on threads each, few with their shares on threads; the sums are the same.
-inline void run_row_strips(const task& job, std::int64_t rows) {
+inline void run_row_strips(const task& job, strip_writer writer, std::int64_t rows) {
   auto some = [&](std::int64_t begin, std::int64_t end) {
-    row_strips runner(job);
+    row_strips runner(job, writer);
     for (std::int64_t row = begin; row < end; ++row) runner.row(row);
   };
   if (rows >= 4 * num_threads())

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <utility>
 
-#include <kiln/core/error.hpp>
 #include <kiln/device/cpu/maps/map.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 
@@ -28,21 +30,38 @@ inline int row_axes(const task& job) {
   return std::popcount(job.reduced_axes);
 }
 
+/// Stores what a reduction of this type found, which comes as a double or int64, as the type that it is computed in.
+[[gnu::noinline]] inline void put_bits(void* to, dtype type, std::uint64_t bits) {
+  if (compute_type(type) == dtype::float32) {
+    const float value = from_bits<float>(bits);
+    std::memcpy(to, &value, sizeof(value));
+    return;
+  }
+  if (type == dtype::boolean) bits = bits != 0;
+  const std::size_t size = size_of(type),
+                    skipped = std::endian::native == std::endian::little ? 0 : sizeof(bits) - size;
+  std::memcpy(to, reinterpret_cast<const char*>(&bits) + skipped, size);
+}
+
+/// Whether rows of an operand are strided while neighbouring rows lie side by side: they are turned a block of rows at
+/// a time.
+inline bool turned_in_rows(const task& job, int k) {
+  const dims& strides = job.in[k].strides;
+  const int last = job.domain.rank() - 1;
+  return row_axes(job) == 1 && last > 0 && strides.back() != 1 && strides.back() != 0 && strides[last - 1] == 1 &&
+         !program_of(job).draws_of(k);
+}
+
 /// One thread's work on rows.
-class row_runner {
+class row_runner : strip_operands {
  public:
-  row_runner(task& job, part_sums* sums, std::int64_t length)
-      : job_(job),
-        sums_(sums),
-        program_(program_of(job)),
+  row_runner(const task& job, strip_writer writer, part_sums* sums, std::int64_t length)
+      : strip_operands(job, shape_of_rows(job, length), writer, sums),
         length_(length),
         outer_(job.domain.rank() - row_axes(job)),
-        non_temporal_(!program_.reduction_rooted && program_.results == 1 && length <= 16384 && exceeds_cache(job, 0)),
-        where_(job.domain, outer_),
         block_(block_rows(job, length)),
-        staged_(static_cast<std::size_t>(program_.slots * block_ * length) * 8),
+        non_temporal_(leaves_cache(job, length) && direct()),
         kept_(static_cast<std::size_t>(program_.kept * length) * 8),
-        results_(static_cast<std::size_t>(program_.reduction_rooted ? 0 : program_.results * block_ * length) * 8),
         finished_(static_cast<std::size_t>(program_.reduction_rooted ? program_.reductions * finished_rows * 8 : 0)) {
     for (int k = 0; k < program_.kept; ++k)
       kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
@@ -53,168 +72,72 @@ class row_runner {
   }
 
   void rows(std::int64_t begin, std::int64_t end) {
-    if (in_line()) {
-      rows_in_line(begin, end);
-    } else {
-      const std::int64_t step = block_ > 1 ? block_ : end - begin;
-      for (std::int64_t row = begin; row < end; row += step) block(row, std::min(step, end - row));
+    const bool in_place = direct();
+    const int axis = outer_ - 1;
+    where_.go_to(begin);
+    for (std::int64_t row = begin; row < end; where_.advance()) {
+      // Rows that follow each other along the last of the other axes: as many as are turned together, or all.
+      const std::int64_t first = axis < 0 ? 0 : where_[axis], along = axis < 0 ? 1 : job_.domain[axis];
+      const std::int64_t n = std::min({end - row, along - first, block_ > 1 ? block_ : along});
+      if (block_ > 1) turn(0, length_, n);
+      place(0, length_);
+      for (std::int64_t i = 0;;) {
+        if (non_temporal_)
+          pass_cache();
+        else
+          passes();
+        if (program_.reduction_rooted)
+          keep_finished(row);
+        else if (!in_place)
+          deliver(0, length_);
+        ++row;
+        if (++i == n) break;
+        where_.place(axis, first + i);
+        if (in_place)
+          move();
+        else
+          place(0, length_, i);
+      }
     }
     if (pending_) flush(end - pending_);
-  }
-
-  /// An operand whose rows are strided but whose neighbouring rows lie side by side is turned a block of rows at a
-  /// time.
-  static bool turns(const task& job, int k, int outer) {
-    const dims& strides = job.in[k].strides;
-    return !program_of(job).draws_of(k) && job.domain.rank() - outer == 1 && outer > 0 && strides.back() != 1 &&
-           strides.back() != 0 && strides[outer - 1] == 1;
+    if (non_temporal_) stream_fence();
   }
 
  private:
   static constexpr std::int64_t finished_rows = 256;
 
   static std::int64_t block_rows(const task& job, std::int64_t length) {
-    const int outer = job.domain.rank() - row_axes(job);
     bool any = false;
     for (int k = 0; k < job.program->slots; ++k)
-      if (job.in[k].data) any |= turns(job, k, outer);
-    if (!any || length > 65536) return 1;
-    return std::min<std::int64_t>(16, job.domain[outer - 1]);
+      if (job.in[k].data) any |= turned_in_rows(job, k);
+    return any && length <= 65536 ? std::min<std::int64_t>(16, job.domain[job.domain.rank() - 2]) : 1;
   }
-  char* staged(int k) { return staged_.get() + static_cast<std::int64_t>(k) * block_ * length_ * 8; }
-  char* result(int r) { return results_.get() + static_cast<std::int64_t>(r) * block_ * length_ * 8; }
-
-  // The usual case: rows one stride apart that are read and written where they lie. Pointers then only move on.
-  bool in_line() const {
-    if (outer_ > 1 || job_.domain.rank() - outer_ != 1 || program_.draw_count) return false;
-    for (int k = 0; k < program_.slots; ++k)
-      if (job_.in[k].data && job_.in[k].strides.back() != 1 && job_.in[k].strides.back() != 0) return false;
-    if (!program_.reduction_rooted)
-      for (int r = 0; r < program_.results; ++r)
-        if (job_.out[r].data &&
-            (summed(r) || job_.out[r].strides.back() != 1 || job_.out[r].type != program_.stores[r]))
-          return false;
-    return true;
+  // A result that will have left the cache when it is read.
+  static bool leaves_cache(const task& job, std::int64_t length) {
+    return !job.program->reduction_rooted && job.program->results == 1 && length <= 16384 && exceeds_cache(job, 0);
   }
-  void rows_in_line(std::int64_t begin, std::int64_t end) {
-    auto row_stride = [&](const dims& strides) { return outer_ == 1 ? strides[0] : 0; };
-    row_bytes in_bytes, out_bytes;
-    for (int k = 0; k < program_.slots; ++k) {
-      const operand_view& x = job_.in[k];
-      if (!x.data) continue;
-      const std::size_t i = static_cast<std::size_t>(k);
-      in_bytes[i] = row_stride(x.strides) * static_cast<std::int64_t>(x.size);
-      p_.in[i] = at(x.data, begin * row_stride(x.strides), x.size);
-      p_.step[i] = x.strides.back();
-    }
-    if (!program_.reduction_rooted)
-      for (int r = 0; r < program_.results; ++r) {
-        const result_view& y = job_.out[r];
-        const std::size_t i = static_cast<std::size_t>(r);
-        direct_[i] = static_cast<bool>(y.data);
-        p_.out[i] = y.data ? at(y.data, begin * row_stride(y.strides), y.size()) : nullptr;
-        out_bytes[i] = y.data ? row_stride(y.strides) * static_cast<std::int64_t>(y.size()) : 0;
-        p_.add[i] = y.add;
-      }
-    if (non_temporal_) return rows_non_temporal(begin, end, in_bytes, out_bytes);
-    for (std::int64_t row = begin; row < end; ++row) {
-      passes();
-      if (program_.reduction_rooted) keep_finished(row);
-      next_row(in_bytes);
-      if (!program_.reduction_rooted)
-        for (int r = 0; r < program_.results; ++r)
-          if (direct_[static_cast<std::size_t>(r)])
-            p_.out[static_cast<std::size_t>(r)] =
-                static_cast<char*>(p_.out[static_cast<std::size_t>(r)]) + out_bytes[static_cast<std::size_t>(r)];
-    }
+  static strip_shape shape_of_rows(const task& job, std::int64_t length) {
+    const int outer = job.domain.rank() - row_axes(job);
+    const std::int64_t block = block_rows(job, length);
+    return {.outer = outer,
+            .length = length,
+            .turned_axis = block > 1 ? outer - 1 : -1,
+            .turned = block,
+            .through_cache = leaves_cache(job, length)};
   }
 
-  using row_bytes = std::array<std::int64_t, max_slots>;
-  void next_row(const row_bytes& in_bytes) {
-    for (int k = 0; k < program_.slots; ++k)
-      if (job_.in[k].data)
-        p_.in[static_cast<std::size_t>(k)] =
-            static_cast<const char*>(p_.in[static_cast<std::size_t>(k)]) + in_bytes[static_cast<std::size_t>(k)];
-  }
-  // A result that will have left the cache when it is read: made in a row of cache, written past it.
-  void rows_non_temporal(std::int64_t begin, std::int64_t end, const row_bytes& in_bytes, const row_bytes& out_bytes) {
-    char* to = static_cast<char*>(p_.out[0]);
-    p_.out[0] = result(0);
-    for (std::int64_t row = begin; row < end; ++row) {
-      passes();
-      stream(to, result(0), static_cast<std::size_t>(length_) * job_.out[0].size());
-      next_row(in_bytes);
-      to += out_bytes[0];
-    }
-    stream_fence();
-  }
-
-  void block(std::int64_t first, std::int64_t rows) {
-    where_.go_to(first);
-    // A block must not run over the end of the axis along which its rows are neighbours.
-    if (block_ > 1) {
-      const std::int64_t along = job_.domain[outer_ - 1], left = along - first % along;
-      if (rows > left) {
-        block(first, left);
-        return block(first + left, rows - left);
-      }
-      for (int k = 0; k < program_.slots; ++k) {
-        const operand_view& x = job_.in[k];
-        if (x.data && turns(job_, k, outer_))
-          transpose_block(staged(k), length_, at(x.data, where_.offset(x.strides), x.size), x.strides.back(), rows,
-                          length_, x.size);
-      }
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      one(first + r, r);
-      where_.advance();
-    }
-  }
-
-  void one(std::int64_t row, std::int64_t in_block) {
-    for (int k = 0; k < program_.slots; ++k) {
-      const operand_view& x = job_.in[k];
-      if (!x.data) continue;
-      const std::size_t i = static_cast<std::size_t>(k);
-      const char* p = at(x.data, where_.offset(x.strides), x.size);
-      const draw_slot* const draws = program_.draws_of(k);
-      if (block_ > 1 && turns(job_, k, outer_)) {
-        p_.in[i] = staged(k) + in_block * length_ * static_cast<std::int64_t>(x.size);
-        p_.step[i] = 1;
-      } else if (!draws && job_.domain.rank() - outer_ == 1 && (x.strides.back() == 1 || x.strides.back() == 0)) {
-        p_.in[i] = p;
-        p_.step[i] = x.strides.back();
-      } else {
-        gather_row(staged(k), p, x.strides, x.size, draws);
-        p_.in[i] = staged(k);
-        p_.step[i] = 1;
-      }
-    }
-    if (!program_.reduction_rooted)
-      for (int r = 0; r < program_.results; ++r) {
-        const result_view& y = job_.out[r];
-        p_.out[static_cast<std::size_t>(r)] = nullptr;
-        p_.add[static_cast<std::size_t>(r)] = false;
-        if (!y.data) continue;
-        direct_[static_cast<std::size_t>(r)] =
-            !summed(r) && job_.domain.rank() - outer_ == 1 && y.strides.back() == 1 && y.type == program_.stores[r];
-        p_.out[static_cast<std::size_t>(r)] =
-            direct_[static_cast<std::size_t>(r)] ? at(y.data, where_.offset(y.strides), y.size()) : result(r);
-        p_.add[static_cast<std::size_t>(r)] = direct_[static_cast<std::size_t>(r)] && y.add;
-      }
+  // A result that is written past the cache is made in a row of it.
+  [[gnu::noinline]] void pass_cache() {
+    void* const to = std::exchange(p_.out[0], result_buffer(0));
     passes();
-    if (program_.reduction_rooted)
-      keep_finished(row);
-    else
-      for (int r = 0; r < program_.results; ++r)
-        if (job_.out[r].data && !direct_[static_cast<std::size_t>(r)]) put_row(r);
+    stream(to, p_.out[0], static_cast<std::size_t>(length_) * job_.out[0].size());
+    p_.out[0] = to;
   }
-  bool summed(int r) const { return sums_ && sums_->wanted(r); }
 
   void passes() {
     // The first kept row can live in the result's own: it is read where the result is written, just before.
     if (program_.kept > 0)
-      kept_rows_[0] = !program_.reduction_rooted && program_.results == 1 && direct_[0] && !job_.out[0].add &&
+      kept_rows_[0] = results_ == 1 && job_.out[0].data && in_place(0) && !job_.out[0].add &&
                               program_.stores[0] == program_.kept_types[0] && !aliases(p_.out[0])
                           ? p_.out[0]
                           : kept_.get();
@@ -226,7 +149,7 @@ class row_runner {
     }
   }
   // A long row: strip after strip, pointers moved along.
-  void rest_of(int pass) {
+  [[gnu::noinline]] void rest_of(int pass) {
     strip_pointers here = p_;
     std::array<void*, max_slots> kept = kept_rows_;
     for (std::int64_t i = program_.pass_length; i < length_; i += program_.pass_length) {
@@ -234,11 +157,10 @@ class row_runner {
         if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
           here.in[static_cast<std::size_t>(k)] =
               at(here.in[static_cast<std::size_t>(k)], program_.pass_length, job_.in[k].size);
-      if (!program_.reduction_rooted)
-        for (int r = 0; r < program_.results; ++r)
-          if (job_.out[r].data)
-            here.out[static_cast<std::size_t>(r)] =
-                at(here.out[static_cast<std::size_t>(r)], program_.pass_length, size_of(program_.stores[r]));
+      for (int r = 0; r < results_; ++r)
+        if (job_.out[r].data)
+          here.out[static_cast<std::size_t>(r)] =
+              at(here.out[static_cast<std::size_t>(r)], program_.pass_length, size_of(program_.stores[r]));
       for (int k = 0; k < program_.kept; ++k)
         kept[static_cast<std::size_t>(k)] =
             at(kept[static_cast<std::size_t>(k)], program_.pass_length, size_of(program_.kept_types[k]));
@@ -257,65 +179,19 @@ class row_runner {
     return false;
   }
 
-  template <class F>
-  void pieces(F f) {  // contiguous pieces of a row whose axes do not collapse into one
-    const int rank = job_.domain.rank();
-    const std::int64_t inner = job_.domain.back();
-    dims sizes;
-    for (int i = outer_; i + 1 < rank; ++i) sizes.push_back(job_.domain[i]);
-    odometer here(sizes, sizes.rank());
-    here.go_to(0);
-    for (std::int64_t done = 0; done < length_; done += inner) {
-      f(here, done, inner);
-      here.advance();
-    }
-  }
-  dims row_strides(const dims& strides) const {
-    dims s;
-    for (int i = outer_; i + 1 < job_.domain.rank(); ++i) s.push_back(strides[i]);
-    return s;
-  }
-  void gather_row(char* to, const char* from, const dims& strides, std::size_t size, const draw_slot* draws) {
-    const dims s = row_strides(strides);
-    pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
-      const char* const first = at(static_cast<const void*>(from), here.offset(s), size);
-      char* const piece = to + done * static_cast<std::int64_t>(size);
-      if (draws)
-        stage_draws(*draws, job_.scalars, piece, first, strides.back(), n);
-      else
-        gather(piece, first, strides.back(), n, size);
-    });
-  }
-  void put_row(int r) {
-    const result_view& y = job_.out[r];
-    const dims s = row_strides(y.strides);
-    const std::int64_t base = where_.offset(y.strides);
-    const std::size_t size = size_of(program_.stores[r]);
-    pieces([&](const odometer& here, std::int64_t done, std::int64_t n) {
-      const char* values = result(r) + done * static_cast<std::int64_t>(size);
-      const std::int64_t offset = base + here.offset(s);
-      if (summed(r))
-        sums_->add(r, values, offset, y.strides.back(), n);
-      else
-        put_strip(at(y.data, offset, y.size()), y.type, y.strides.back(), values, program_.stores[r], n, y.add);
-    });
-  }
-
   // One value per row: collected for many rows, then finished together.
   void keep_finished(std::int64_t row) {
     for (int k = 0; k < program_.reductions; ++k) {
-      char* to = finished_.get() + k * finished_rows * 8;
+      char* const to = finished_.get() + k * finished_rows * 8;
       const std::uint64_t bits = partial_[static_cast<std::size_t>(k)];
-      if (program_.reduced[k].type == dtype::float32)
+      if (const dtype type = program_.reduced[k].type; type == dtype::float32)
         reinterpret_cast<float*>(to)[pending_] = from_bits<float>(bits);
       else
-        visit_dtype(program_.reduced[k].type, [&]<class T>(std::type_identity<T>) {
-          reinterpret_cast<compute_t<T>*>(to)[pending_] = from_bits<compute_t<T>>(bits);
-        });
+        put_bits(at(to, pending_, size_of(compute_type(type))), type, bits);
     }
     if (++pending_ == finished_rows) flush(row + 1 - finished_rows);
   }
-  void flush(std::int64_t first) {
+  [[gnu::noinline]] void flush(std::int64_t first) {
     std::array<const void*, max_slots> finished;
     for (int k = 0; k < program_.reductions; ++k)
       finished[static_cast<std::size_t>(k)] = finished_.get() + k * finished_rows * 8;
@@ -359,18 +235,12 @@ class row_runner {
   }
 
  private:
-  task& job_;
-  part_sums* sums_;
-  const compiled& program_;
   std::int64_t length_;
   int outer_;
-  bool non_temporal_;
-  odometer where_;
   std::int64_t block_;
-  scratch staged_, kept_, results_, finished_;
-  strip_pointers p_;
-  strip strip_;  ///< points into p_ and the arrays below
-  std::array<bool, max_slots> direct_{};
+  bool non_temporal_;
+  scratch kept_, finished_;
+  strip strip_;  ///< points to p_ and the arrays below
   std::array<void*, max_slots> kept_rows_;
   std::array<std::uint64_t, max_slots> partial_;
   std::int64_t pending_ = 0;
