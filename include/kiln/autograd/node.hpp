@@ -39,49 +39,31 @@ inline gradient_record* leaf_before_turn(const gradient_record& record) {
 template <class T, class Device>
 bool product_gradient(const saved_product& p, const tensor_state& gradient, const ref<gradient_record>& left,
                       const ref<gradient_record>& right, void* sums) {
-  auto stack = [](const dims& sizes, const dims& strides, bool is_left) {
-    tensor_state t;
-    t.sizes = sizes;
-    t.strides = strides;
-    return as_matrices(t, is_left);
-  };
-  const auto multiply_right = [&]([[maybe_unused]] bool given_left, const matrix_stack& x, const T* x_data,
-                                  const matrix_stack& y, const T* y_data, const gradient_target& to) {
-    const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, false);
-    T* const out_data = static_cast<T*>(to.tensor->data);
-    if constexpr (functions_of<Device>.sums_beside_products)
-      if (sums)
-        return executor<Device>::template multiply_and_sum<T>(x, x_data, y, y_data, out, out_data, to.add, given_left,
-                                                              sums, *gradient.memory);
-    executor<Device>::template multiply<T>(x, x_data, y, y_data, out, out_data, to.add, {}, *gradient.memory);
-    return false;
-  };
-  const matrix_stack a = stack(p.left->sizes, p.left->strides, true),
-                     b = stack(p.right->sizes, p.right->strides, false);
-  // The product's gradient as matrices, with the axes that 1-D operands dropped put back.
-  matrix_stack g;
-  g.rows = a.rows;
-  g.columns = b.columns;
-  g.row_stride = b.columns;
-  const int batch_axes = gradient.sizes.rank() - (p.left->sizes.rank() > 1) - (p.right->sizes.rank() > 1);
-  for (int i = 0; i < batch_axes; ++i) {
-    g.batch.push_back(gradient.sizes[i]);
-    g.batch_strides.push_back(gradient.strides[i]);
-  }
-  const T* dp = static_cast<const T*>(gradient.data);
+  const saved_value &l = *p.left, &r = *p.right;
+  const matrix_stack g = matrices_of_product(l.sizes, r.sizes, gradient);
+  const T* const dp = static_cast<const T*>(gradient.data);
   if (left) {
     const gradient_target to(*left, functions_of<Device>, *gradient.memory);
-    const matrix_stack out = stack(to.tensor->sizes, to.tensor->strides, true);
-    executor<Device>::template multiply<T>(g, dp, transposed(b), static_cast<const T*>(p.right->data), out,
+    executor<Device>::template multiply<T>(g, dp, transposed(as_matrices(r.sizes, r.strides, false)),
+                                           static_cast<const T*>(r.data), as_matrices(*to.tensor, true),
                                            static_cast<T*>(to.tensor->data), to.add, {}, *gradient.memory);
   }
-  if (gradient_record* const leaf = right ? leaf_before_turn(*right) : nullptr)
-    // The transposed of dB, (A^T dP)^T = dP^T A, is what the leaf wants.
-    return multiply_right(true, transposed(g), dp, a, static_cast<const T*>(p.left->data),
-                          {*leaf, functions_of<Device>, *gradient.memory});
+  if (!right) return false;
+  // Where a leaf wants the transposed of dB: (A^T dP)^T = dP^T A.
+  gradient_record* const turned = leaf_before_turn(*right);
+  const gradient_target to(turned ? *turned : *right, functions_of<Device>, *gradient.memory);
+  const matrix_stack a = as_matrices(l.sizes, l.strides, true), x = transposed(turned ? g : a), &y = turned ? a : g;
+  const T *const values = static_cast<const T*>(l.data), *const x_data = turned ? dp : values,
+                 *const y_data = turned ? values : dp;
   // A 1-D right operand is a column: its gradient is written as one, which has the same memory.
-  return right && multiply_right(false, transposed(a), static_cast<const T*>(p.left->data), g, dp,
-                                 {*right, functions_of<Device>, *gradient.memory});
+  const matrix_stack out = as_matrices(*to.tensor, false);
+  T* const out_data = static_cast<T*>(to.tensor->data);
+  if constexpr (functions_of<Device>.sums_beside_products)
+    if (sums)
+      return executor<Device>::template multiply_and_sum<T>(x, x_data, y, y_data, out, out_data, to.add,
+                                                            turned != nullptr, sums, *gradient.memory);
+  executor<Device>::template multiply<T>(x, x_data, y, y_data, out, out_data, to.add, {}, *gradient.memory);
+  return false;
 }
 
 #ifdef KILN_COMPILED  // in src/models.cpp

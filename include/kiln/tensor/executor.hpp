@@ -243,20 +243,11 @@ inline constexpr runnable runnable_of = [] {
 /// The product of two tensors of element type T by NumPy's rules, into a contiguous `out` of the right sizes.
 template <class T, class Device>
 void multiply_tensors(const tensor_state& a, const tensor_state& b, tensor_state& out, epilogue_function epilogue) {
-  const matrix_stack left = as_matrices(a, true), right = as_matrices(b, false);
-  matrix_stack result;
-  result.rows = left.rows;
-  result.columns = right.columns;
-  result.row_stride = right.columns;
-  const int batch_axes = out.sizes.rank() - (a.sizes.rank() > 1) - (b.sizes.rank() > 1);
-  for (int i = 0; i < batch_axes; ++i) {
-    result.batch.push_back(out.sizes[i]);
-    result.batch_strides.push_back(out.strides[i]);
-  }
   executor<Device>::check_operand(*a.memory, *out.memory);
   executor<Device>::check_operand(*b.memory, *out.memory);
-  executor<Device>::template multiply<T>(left, static_cast<const T*>(a.data), right, static_cast<const T*>(b.data),
-                                         result, static_cast<T*>(out.data), false, epilogue, *out.memory);
+  executor<Device>::template multiply<T>(as_matrices(a, true), static_cast<const T*>(a.data), as_matrices(b, false),
+                                         static_cast<const T*>(b.data), matrices_of_product(a.sizes, b.sizes, out),
+                                         static_cast<T*>(out.data), false, epilogue, *out.memory);
 }
 
 }  // namespace detail
