@@ -67,7 +67,7 @@ class row_strips {
   }
 
  private:
-  dims row_part(const dims& all) const {
+  [[gnu::noinline]] dims row_part(const dims& all) const {
     dims part;
     for (int i = outer_; i < all.rank(); ++i) part.push_back(all[i]);
     return part;
