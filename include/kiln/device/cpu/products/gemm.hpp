@@ -58,7 +58,7 @@ template <class S>
 bool gemm_has_rest(const gemm_problem<S>& p) {
   constexpr std::int64_t lanes = gemm_vector<S>::lanes;
   const std::int64_t rest = p.n % lanes, least = p.n < 2 * lanes ? 48 / gemm_rows : 4;
-  return rest > 0 && least * rest <= lanes && p.n > lanes && p.n < 6 * lanes && p.m >= 8 && p.k >= 2 * lanes &&
+  return rest > 0 && least * rest <= lanes && p.n > lanes && p.n < 6 * lanes && p.m >= 8 * rest && p.k >= 2 * lanes &&
          p.m * p.k >= 4096 && (p.a_col == 1 || p.a_row == 1);
 }
 
