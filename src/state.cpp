@@ -26,6 +26,6 @@
 #include <kiln/tensor/view_metadata_impl.hpp>
 #include <kiln/transform/cpp_function_impl.hpp>
 
-const kiln::rule_table& kiln::detail::compiled_rules() {
-  return op_rules_table;
+const kiln::rule_table& kiln::detail::compiled_facts() {
+  return op_facts_table;
 }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <set>
 
 using namespace kiln;
 
@@ -37,4 +38,20 @@ TEST_CASE("rule table: codes that fall into one bucket are told apart, unknown o
   CHECK(table.find(opcode_of("c"))->reduces);
   CHECK_FALSE(table.find(opcode_of("d")));
   CHECK_FALSE(table.find(opcode::leaf));
+}
+
+TEST_CASE("op set: is a set of places") {
+  const std::set<int> a{0, 3, 63, 64, 130, 255}, b{3, 64, 200};
+  const auto of = [](const std::set<int>& places) {
+    op_set s;
+    for (const int place : places) s = s | op_set::of(place);
+    return s;
+  };
+  CHECK(of(a).size() == 6);
+  CHECK(of(a).first() == 0);
+  CHECK(of({200, 131}).first() == 131);
+  CHECK((of(a) & of(b)) == of({3, 64}));
+  CHECK((of(a) | of(b)) == of({0, 3, 63, 64, 130, 200, 255}));
+  CHECK((of(a) - of(b)) == of({0, 63, 130, 255}));
+  CHECK(op_set::of(-1) == op_set{});
 }

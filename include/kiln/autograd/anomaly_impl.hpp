@@ -45,7 +45,7 @@ KILN_INLINE void detect_anomaly::done(const graph_node& node) {
     const ref<tensor_state>& gradient = detail::arriving_gradient(record);
     if (!gradient || !detail::any_nan(*gradient, known->device())) continue;
     const tape_view tape = node.value_tape();
-    const std::string text = tape.size > 0 ? infix(tape, op_rules_table) : node.name();
+    const std::string text = tape.size > 0 ? infix(tape, op_facts_table) : node.name();
     throw graph_error(message("detect_anomaly: the backward pass of ", text,
                               " made the first nan, in the gradient of operand ", i, ", of shape ", record.sizes));
   }

@@ -129,7 +129,7 @@ KILN_INLINE std::shared_ptr<const tape_program> small_program(dtype type, int le
   program p;
   symbol sum{&p, p.push({.code = opcode::leaf, .type = type, .slot = 0})};
   if (leaves == 2)
-    sum = {&p, p.push({.code = op_rules_table.add,
+    sum = {&p, p.push({.code = op_facts_table.add,
                        .type = compute_type(type),
                        .a = static_cast<std::int16_t>(sum.id),
                        .b = static_cast<std::int16_t>(p.push({.code = opcode::leaf, .type = type, .slot = 1}))})};

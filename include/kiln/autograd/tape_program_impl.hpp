@@ -33,7 +33,7 @@ KILN_INLINE void run_tape(const device_functions& device, const run_time_tape& c
 }
 
 KILN_INLINE bool is_reduction(const instruction& now) {
-  const found_rules op = op_rules_table.find(now.code);
+  const found_rules op = op_facts_table.find(now.code);
   return op && op->reduces;
 }
 

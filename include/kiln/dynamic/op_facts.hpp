@@ -46,7 +46,7 @@ struct table<op_list<Ops...>> {
     std::size_t i = 0;
     return std::array<op_facts, sizeof...(Ops)>{[&] {
       const std::size_t at = i++;
-      return of<Ops>(op_table<op_list<Ops...>>::rules[at], at);
+      return of<Ops>(op_table<op_list<Ops...>>::facts[at], at);
     }()...};
   }();
 };
@@ -54,7 +54,7 @@ struct table<op_list<Ops...>> {
 
 /// The facts of an op by its name; null if there is none.
 inline const op_facts* find_op(std::string_view name) {
-  const int i = op_rules_table.index(opcode_of(name));
+  const int i = op_facts_table.index(opcode_of(name));
   if (i < 0) return nullptr;
   const op_facts& f = facts::table<all_ops>::all[static_cast<std::size_t>(i)];
   return f.rules->name == name ? &f : nullptr;
@@ -62,7 +62,7 @@ inline const op_facts* find_op(std::string_view name) {
 
 /// Whether call() may be asked for it: what casts, looks elsewhere or sees whole rows has functions of its own.
 inline bool is_pointwise(const op_facts& f) {
-  return !f.rules->over_rows && f.rules->code != op_rules_table.cast && f.rules->name != "checked_index" &&
+  return !f.rules->over_rows && f.rules->code != op_facts_table.cast && f.rules->name != "checked_index" &&
          f.rules->name != "take";
 }
 

@@ -151,7 +151,7 @@ inline cell_ref converted(const cell_ref& x, dtype to) {
   if (x->type == to && x->is != form::number) return x;
   auto made = std::make_shared<cell>();
   made->is = form::cast;
-  made->code = op_rules_table.cast;
+  made->code = op_facts_table.cast;
   made->name = "cast";
   made->type = to;
   made->where = x->where;
@@ -204,7 +204,7 @@ inline cell_ref pointwise(const op_facts& f, std::span<const cell_ref> given) {
   }
   const std::span<cell_ref> all(operands.data(), given.size());
   if (!tensors) operands[0] = materialised(*operands[0]);
-  const bool choice = rules.code == op_rules_table.where;
+  const bool choice = rules.code == op_facts_table.where;
   const dtype type = promoted(all.subspan(choice ? 1 : 0));
   if (!rules.accepts(type))
     throw dtype_error(message(op, ": is not defined for ", name(type), " (operands ", shapes_of(given),

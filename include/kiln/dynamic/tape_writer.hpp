@@ -181,7 +181,7 @@ class tape_writer {
   }
   // The type of an op's tensors before its own rule; of `where`, of what is chosen from.
   static dtype type_of_operands(const cell& x) {
-    for (int i = x.code == op_rules_table.where ? 1 : 0; i < x.arity; ++i) {
+    for (int i = x.code == op_facts_table.where ? 1 : 0; i < x.arity; ++i) {
       const operand& o = x.in[static_cast<std::size_t>(i)];
       if (o.state) return o.state->type;
       if (o.of->is != form::number) return o.of->type;
@@ -192,7 +192,7 @@ class tape_writer {
     if (o.state) return push_leaf(with_metadata(o), per_row);
     cell& x = *o.of;
     if (x.is == form::number) {
-      const dtype type = by.code == op_rules_table.where && place == 0 ? dtype::boolean : common;
+      const dtype type = by.code == op_facts_table.where && place == 0 ? dtype::boolean : common;
       return push_number(
           number_bits(x, type, f.numbers ? f.numbers(place) : number_rule::wraps, f.compares, f.rules->name),
           compute_type(type), &x);
@@ -256,7 +256,7 @@ class tape_writer {
   int push(const instruction& now) {
     const int at = code.push(now);
     if (static_cast<std::size_t>(at) == levels_.size()) {
-      levels_.push_back(level_of(now, levels_.data(), op_rules_table));
+      levels_.push_back(level_of(now, levels_.data(), op_facts_table));
       bool flows = false;
       if (now.code == opcode::leaf)
         flows = static_cast<bool>(leaves[static_cast<std::size_t>(now.slot)]->autograd_metadata);

@@ -42,12 +42,17 @@ inline constexpr leaf_kind kind_of_leaf<X> = X::kind;
 /// The numbers that a leaf brings: of one that is drawn, seed and first block of its stream.
 template <class X>
 inline constexpr int numbers_of_leaf = is_drawn(kind_of_leaf<X>) ? 2 : 0;
+
+/// An op of the library's list as a set; none for others.
+template <class Op>
+inline constexpr op_set place_of = op_set::of(op_facts_table.index(code_of<Op>));
 }  // namespace detail
 
-/// What an expression type holds, counted: leaves (products included), numbers, reductions and row functions; whether
-/// leaves in it may be taken for repeated ones; and a number that stands for the type.
+/// What an expression type holds: ops of the list; counted, leaves (products included), numbers, reductions and row
+/// functions; whether leaves in it may be taken for repeated ones; and a number that stands for the type.
 template <class X>
 struct census {
+  static constexpr op_set ops{};
   static constexpr int leaves = 1, scalars = detail::numbers_of_leaf<X>, rows = 0, products = 0;
   static constexpr bool repeats = true;
   static constexpr std::uint64_t type =
@@ -55,18 +60,21 @@ struct census {
 };
 template <class T>
 struct census<scalar<T>> {
+  static constexpr op_set ops{};
   static constexpr int leaves = 0, scalars = 1, rows = 0, products = 0;
   static constexpr bool repeats = true;
   static constexpr std::uint64_t type = detail::type_number(2, dtype_of<T>);
 };
 template <class A, class B>
 struct census<product<A, B>> {
+  static constexpr op_set ops{};
   static constexpr int leaves = 1, scalars = 0, rows = 0, products = 1;
   static constexpr bool repeats = true;
   static constexpr std::uint64_t type = detail::type_number(3, dtype_of<typename A::value_type>);
 };
 template <class Op, class... X>
 struct census<node<Op, X...>> {
+  static constexpr op_set ops = detail::place_of<Op> | (census<X>::ops | ...);
   static constexpr std::uint64_t type = detail::type_number(
       static_cast<std::uint64_t>(code_of<Op>), dtype_of<typename node<Op, X...>::value_type>, {census<X>::type...});
   static constexpr int leaves = (census<X>::leaves + ...), scalars = (census<X>::scalars + ...),
@@ -75,6 +83,7 @@ struct census<node<Op, X...>> {
 };
 template <class Op, class A>
 struct census<row_node<Op, A>> {
+  static constexpr op_set ops = detail::place_of<Op> | census<A>::ops;
   static constexpr std::uint64_t type = detail::type_number(
       static_cast<std::uint64_t>(code_of<Op>), dtype_of<typename row_node<Op, A>::value_type>, {census<A>::type});
   static constexpr int leaves = census<A>::leaves, scalars = census<A>::scalars + Op::arity - 1,
@@ -230,22 +239,54 @@ inline constexpr auto shared_leaves = detail::sharing<X, census<X>::leaves, cens
 template <class X>
 inline constexpr auto written_tape = finished([](program& out) { detail::flatten<X>(out); });
 
+namespace detail {
+
+/// Runs `build(program&, const rule_table&)` as `finished` does, with the rules of `Some`; where it asks for others
+/// (what a rule writes may depend on its operands), again with those.
+template <class List, op_set Some, class Build>
+constexpr auto finished_with(Build build) {
+  struct trial {
+    int size = 0, results = 0;
+    op_set missing;
+  };
+  constexpr trial made = [] {
+    trial t;
+    rule_table ops = op_table_with<List, Some>::table;
+    ops.missing = &t.missing;
+    program p;
+    Build{}(p, ops);
+    t.size = p.size();
+    t.results = p.result_count;
+    return t;
+  }();
+  if constexpr (made.missing == op_set{})
+    return tape_of<made.size, made.results>([=](program& p) { build(p, op_table_with<List, Some>::table); });
+  else
+    return finished_with<List, Some | made.missing>(build);
+}
+template <class X, bool Gradient, class Build>
+constexpr auto finished_with_rules(Build build) {
+  return finished_with<ops_for<X>, needed_rules<ops_for<X>, census<X>::ops, Gradient>()>(build);
+}
+
+}  // namespace detail
+
 /// The tape that computes X.
 template <class X>
-inline constexpr auto value_tape = finished([](program& out) {
+inline constexpr auto value_tape = detail::finished_with_rules<X, false>([](program& out, const rule_table& ops) {
   program written, flat;
   detail::flatten<X>(written);
-  expand(written, flat, rules_for<X>, false);
+  expand(written, flat, ops, false);
   keep_needed(flat, out);
 });
 
 /// The tape that computes the gradient of every leaf of X (see `gradient`).
 template <class X>
-inline constexpr auto gradient_tape = finished([](program& out) {
+inline constexpr auto gradient_tape = detail::finished_with_rules<X, true>([](program& out, const rule_table& ops) {
   program written, kept;
   detail::flatten<X>(written);
-  expand(written, kept, rules_for<X>, true);
-  gradient(kept, out, rules_for<X>, census<X>::leaves, dtype_of<typename X::value_type>);
+  expand(written, kept, ops, true);
+  gradient(kept, out, ops, census<X>::leaves, dtype_of<typename X::value_type>);
 });
 
 }  // namespace kiln

@@ -79,13 +79,13 @@ class slot_names {
 /// tensors, in the order in which they first stand in it.
 template <Expression E>
 std::string formula(const E& e, const std::vector<std::string>& names = {}) {
-  return infix(view(written_tape<E>), rules_at_run_time<E>(), detail::slot_names(names).of(e));
+  return infix(view(written_tape<E>), facts_at_run_time<E>(), detail::slot_names(names).of(e));
 }
 
 /// The tape that computes the expression, one instruction a line.
 template <Expression E>
 std::string tape_listing(const E& e, const std::vector<std::string>& names = {}) {
-  return listing(view(value_tape<E>), rules_at_run_time<E>(), detail::slot_names(names).of(e));
+  return listing(view(value_tape<E>), facts_at_run_time<E>(), detail::slot_names(names).of(e));
 }
 
 /// The tape that computes the gradients of all tensors of the expression, given the gradient that arrives. Result i is
@@ -96,7 +96,7 @@ std::string gradient_listing(const E& e, const std::vector<std::string>& names =
   all.leaves.resize(static_cast<std::size_t>(census<E>::leaves));
   all.leaves.push_back("gradient");
   all.leaves.push_back("result");
-  return listing(view(gradient_tape<E>), rules_at_run_time<E>(), all);
+  return listing(view(gradient_tape<E>), facts_at_run_time<E>(), all);
 }
 
 }  // namespace kiln

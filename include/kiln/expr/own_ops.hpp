@@ -18,7 +18,7 @@ namespace detail {
 
 /// Whether the library's list has this op.
 template <class Op>
-inline constexpr bool listed = op_rules_table.index(code_of<Op>) >= 0;
+inline constexpr bool listed = op_facts_table.index(code_of<Op>) >= 0;
 
 /// An op that is taken for composite once it has been refused: clang++ goes on after a sentence, and would say some
 /// fifty times more that nobody computes the op.
@@ -85,36 +85,41 @@ struct own_ops<node<Op, A, B, C>> {
 };
 
 template <class List, class Own>
-struct rules_with;
+struct with_own;
 template <class... Ops, class... Own>
-struct rules_with<op_list<Ops...>, op_list<Own...>> {
-  static constexpr const rule_table& table = op_table<op_list<Ops..., Own...>>::table;
+struct with_own<op_list<Ops...>, op_list<Own...>> {
+  using type = op_list<Ops..., Own...>;
 };
+/// All ops that X may hold.
+template <class X>
+using ops_for = typename with_own<all_ops, typename own_ops<X>::type>::type;
 
 }  // namespace detail
 
 template <class Op>
 inline constexpr opcode code_of<detail::taken_for_composite<Op>> = code_of<Op>;
 
-/// The rules that the tape of X is made with.
+/// The ops that X may hold, with all of their rules, and without.
 template <class X>
-inline constexpr const rule_table& rules_for = detail::rules_with<all_ops, typename detail::own_ops<X>::type>::table;
+inline constexpr const rule_table& rules_for = op_table<detail::ops_for<X>>::table;
+template <class X>
+inline constexpr const rule_table& facts_for = op_table<detail::ops_for<X>>::facts_table;
 
 #ifdef KILN_COMPILED
 namespace detail {
-const rule_table& compiled_rules();
+const rule_table& compiled_facts();
 }
 #endif
-/// The same for what reads them at run time: kiln::compiled has those of the list, so that a unit which only prints a
+/// The facts for what reads them at run time: kiln::compiled has those of the list, so that a unit which only prints a
 /// formula compiles none.
 template <class X>
-const rule_table& rules_at_run_time() {
+const rule_table& facts_at_run_time() {
 #ifdef KILN_COMPILED
   if constexpr (std::is_same_v<typename detail::own_ops<X>::type, op_list<>>)
-    return detail::compiled_rules();
+    return detail::compiled_facts();
   else
 #endif
-    return rules_for<X>;
+    return facts_for<X>;
 }
 
 }  // namespace kiln

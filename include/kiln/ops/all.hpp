@@ -16,6 +16,7 @@
 #include <kiln/ops/selection.hpp>
 #include <kiln/ops/special.hpp>
 #include <kiln/ops/table.hpp>
+#include <kiln/ops/table_with.hpp>
 #include <kiln/ops/take.hpp>
 #include <kiln/ops/trigonometric.hpp>
 #include <kiln/ops/where.hpp>
@@ -45,11 +46,33 @@ using all_ops = op_list<
     softmax_op, log_softmax_op, logsumexp_op, squared_deviation_op, standard_deviation_op, layer_norm_op, rms_norm_op>;
 // clang-format on
 
-/// The rules of all ops, for passes over tapes: a rule_table that is made where something asks it for rules, so that a
-/// file without an expression does not compile them. A function that is no template takes them from its caller.
-struct listed_rules {
+/// The ops that passes and executors write by themselves.
+struct listed_codes {
   static constexpr opcode add = opcode_of("add"), sum = opcode_of("sum"), cast = opcode_of("cast"),
                           where = opcode_of("where"), sub = opcode_of("sub"), mul = opcode_of("mul");
+};
+
+/// What is known of all ops without their rules: enough to cut, to print and to run a tape. A rule_table that is made
+/// where something asks for it, so that a file without an expression does not compile it. A function that is no
+/// template takes it from its caller.
+struct listed_facts : listed_codes {
+  template <class List = all_ops>
+  constexpr operator const rule_table&() const {
+    return op_table<List>::facts_table;
+  }
+  template <class List = all_ops>
+  constexpr int index(opcode code) const {
+    return op_table<List>::facts_table.index(code);
+  }
+  template <class List = all_ops>
+  constexpr found_rules find(opcode code) const {
+    return op_table<List>::facts_table.find(code);
+  }
+};
+inline constexpr listed_facts op_facts_table;
+
+/// The same with all rules: for passes over tapes that are made at run time.
+struct listed_rules : listed_codes {
   template <class List = all_ops>
   constexpr operator const rule_table&() const {
     return op_table<List>::table;

@@ -22,15 +22,16 @@ struct op_list {
 
 namespace detail {
 
+// A derivative rule is a template, whose result is known only once it is instantiated: so it is asked whether its name
+// is ambiguous beside another one.
+struct another_adjoint {
+  static void adjoint();
+};
 template <class Op>
-concept HasAdjoint = requires {
-  &Op::template adjoint<symbol, symbol, symbol>;
-}
-|| requires {
-  &Op::template adjoint<symbol, symbol, symbol, symbol>;
-}
-|| requires {
-  &Op::template adjoint<symbol, symbol, symbol, symbol, symbol>;
+struct beside_another_adjoint : Op, another_adjoint {};
+template <class Op>
+concept HasAdjoint = !requires {
+  &beside_another_adjoint<Op>::adjoint;
 };
 
 template <class Op>
@@ -69,10 +70,11 @@ concept OverRows = requires(bool has) {
   has = Op::has_identity;
 };
 
+/// All of an op but its rules, which cost the compiler much more.
 template <class Op>
-constexpr op_rules rules_of() {
+constexpr op_rules facts_of_op() {
   op_rules r{.code = code_of<Op>,
-             .named = opcode_of(Op::name),
+             .named = name_code_of<Op>,
              .name = Op::name,
              .infix = Op::infix,
              .arity = Op::arity,
@@ -81,15 +83,19 @@ constexpr op_rules rules_of() {
              .over_rows = OverRows<Op>,
              .expensive = Op::expensive,
              .lengthy = Op::lengthy,
+             .differentiable = HasAdjoint<Op>,
              .common = &Op::common,
              .result = &Op::result,
              .accepts = &Op::accepts};
   if constexpr (OverRows<Op>) r.has_identity = Op::has_identity;
+  return r;
+}
+template <class Op>
+constexpr op_rules rules_of() {
+  op_rules r = facts_of_op<Op>();
+  r.ready = true;
   if constexpr (Op::composite) r.expand = &expand_with<Op>;
-  if constexpr (HasAdjoint<Op>) {
-    r.differentiate = &differentiate_with<Op>;
-    r.differentiable = true;
-  }
+  if constexpr (HasAdjoint<Op>) r.differentiate = &differentiate_with<Op>;
   return r;
 }
 
@@ -106,14 +112,16 @@ indexed<I, T> pick(const indexed<I, T>&);
 
 }  // namespace detail
 
-/// The rules of every op of a list, to be found by op code.
+/// The ops of a list, to be found by op code: all rules of theirs, or none, or those of some.
 template <class List>
 struct op_table;
 template <class... Ops>
 struct op_table<op_list<Ops...>> {
   using records = detail::indexed_list<std::make_integer_sequence<int, sizeof...(Ops)>, Ops...>;
+  using all_rules = std::array<op_rules, sizeof...(Ops)>;
   static constexpr int buckets = 512;
-  static constexpr std::array<op_rules, sizeof...(Ops)> rules{detail::rules_of<Ops>()...};
+  static constexpr all_rules facts{detail::facts_of_op<Ops>()...};
+  static constexpr all_rules rules{detail::rules_of<Ops>()...};
   static constexpr std::array<std::int16_t, buckets> places = [] {
     std::array<std::int16_t, buckets> at{};
     for (auto& p : at) p = -1;
@@ -122,31 +130,40 @@ struct op_table<op_list<Ops...>> {
       while (at[b] >= 0) b = (b + 1) % buckets;
       at[b] = static_cast<std::int16_t>(i);
     };
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      put(rules[i].code, i);
-      if (rules[i].named != rules[i].code) put(rules[i].named, i);
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      put(facts[i].code, i);
+      if (facts[i].named != facts[i].code) put(facts[i].named, i);
     }
     return at;
   }();
   static constexpr bool codes_differ = [] {
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const op_rules& found =
-          rules[static_cast<std::size_t>(rule_table{rules.data(), places.data(), buckets}.index(rules[i].code))];
-      if (&found != &rules[i]) return false;
-    }
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      if (rule_table{facts.data(), places.data(), buckets}.index(facts[i].code) != static_cast<int>(i)) return false;
     return true;
   }();
   static_assert(codes_differ, "kiln: two ops have the same code, a hash of their types: rename one of your own");
-  static constexpr rule_table table{rules.data(),       places.data(),    buckets,
-                                    opcode_of("add"),   opcode_of("sum"), opcode_of("cast"),
-                                    opcode_of("where"), opcode_of("sub"), opcode_of("mul")};
+
+  static_assert(sizeof...(Ops) <= op_set::most, "kiln: an expression holds too many ops of your own");
+  template <class Holds>
+  static constexpr op_set set_where(Holds holds) {
+    op_set found;
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      if (holds(facts[i])) found = found | op_set::of(static_cast<int>(i));
+    return found;
+  }
+  static constexpr rule_table table_of(const all_rules& from) {
+    return {from.data(),       places.data(),      buckets,          opcode_of("add"), opcode_of("sum"),
+            opcode_of("cast"), opcode_of("where"), opcode_of("sub"), opcode_of("mul")};
+  }
+  static constexpr rule_table facts_table = table_of(facts);
+  static constexpr rule_table table = table_of(rules);
 };
 
 namespace detail {
 // A class, because the table is then made once a code is known, and not where a template speaks of one.
 template <class List, opcode Code>
 struct op_search {
-  using type = typename decltype(pick<op_table<List>::table.index(Code)>(
+  using type = typename decltype(pick<op_table<List>::facts_table.index(Code)>(
       std::declval<typename op_table<List>::records>()))::type;
 };
 }  // namespace detail

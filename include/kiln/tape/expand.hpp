@@ -28,7 +28,7 @@ constexpr void expand(const program& from, program& into, const rule_table& ops,
                                     .slot = static_cast<std::int16_t>(slot)})};
       };
       const symbol a = stand_in(now.a, 0), b = stand_in(now.b, 1), c = stand_in(now.c, 2);
-      inner.add_result(op->expand(a, b, c).id);
+      inner.add_result(ops.expand(*op.rules, a, b, c).id);
       program flat;
       expand(inner, flat, ops, keeps);
       const int operands[3] = {now.a, now.b, now.c};

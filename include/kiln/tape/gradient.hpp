@@ -112,7 +112,7 @@ class reverse_sweep {
       guard = -1;
     }
     if (op->reduces) a = as_stored_with(i, a);
-    const operand_gradients back = op->differentiate(g, y, a, b, c);
+    const operand_gradients back = ops_.differentiate(*op.rules, g, y, a, b, c);
     // The gradient of a sum over a value that is constant along the row counts once per element of the row.
     accumulate(now.a, back.a, guard, each || op->reduces);
     accumulate(now.b, back.b, guard, each);

@@ -193,6 +193,17 @@ constexpr void keep_needed(const program& from, program& into) {
   for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
 }
 
+/// Runs `build(program&)`, which makes N instructions and R results, and keeps those.
+template <int N, int R, class Build>
+constexpr tape<N, R> tape_of(Build build) {
+  tape<N, R> t;
+  program p;
+  build(p);
+  for (int i = 0; i < p.size(); ++i) t.code[static_cast<std::size_t>(i)] = p[i];
+  for (int r = 0; r < p.result_count; ++r) t.results[static_cast<std::size_t>(r)] = p.results[r];
+  return t;
+}
+
 /// Runs `build(program&)` in a constant expression and keeps the result as a tape of exactly its size.
 template <class Build>
 constexpr auto finished(Build build) {
@@ -201,12 +212,7 @@ constexpr auto finished(Build build) {
     Build{}(p);
     return std::array<int, 2>{p.size(), p.result_count};
   }();
-  tape<size[0], size[1]> t;
-  program p;
-  build(p);
-  for (int i = 0; i < p.size(); ++i) t.code[static_cast<std::size_t>(i)] = p[i];
-  for (int r = 0; r < p.result_count; ++r) t.results[static_cast<std::size_t>(r)] = p.results[r];
-  return t;
+  return tape_of<size[0], size[1]>(build);
 }
 
 }  // namespace kiln

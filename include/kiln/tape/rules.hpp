@@ -2,6 +2,7 @@
 // What passes over tapes know of an op: data and function pointers, found by op code. No op is named here.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -31,6 +32,7 @@ struct op_rules {
   dtype (*common)(dtype) = nullptr;  ///< what operands of a promoted type are converted to
   dtype (*result)(dtype) = nullptr;  ///< what comes out of operands of a common type
   bool (*accepts)(dtype) = nullptr;  ///< whether the op is defined for operands of a promoted type
+  bool ready = false;                ///< whether the rules below are there, where the op has them
   symbol (*expand)(symbol a, symbol b, symbol c) = nullptr;
   operand_gradients (*differentiate)(symbol g, symbol y, symbol a, symbol b, symbol c) = nullptr;
 };
@@ -52,6 +54,44 @@ namespace detail {
 }
 }  // namespace detail
 
+/// Ops by their places in a table.
+struct op_set {
+  static constexpr int words = 4, most = 64 * words;
+  std::uint64_t bits[words] = {};
+
+  /// The one in this place; none for -1.
+  static constexpr op_set of(int place) {
+    op_set one;
+    if (place >= 0) one.bits[place / 64] = std::uint64_t{1} << (place % 64);
+    return one;
+  }
+  constexpr int size() const {
+    int n = 0;
+    for (const std::uint64_t word : bits) n += std::popcount(word);
+    return n;
+  }
+  /// The first place of the set; there must be one.
+  constexpr int first() const {
+    int w = 0;
+    while (bits[w] == 0) ++w;
+    return 64 * w + std::countr_zero(bits[w]);
+  }
+  friend constexpr op_set operator|(op_set a, const op_set& b) {
+    for (int w = 0; w < words; ++w) a.bits[w] |= b.bits[w];
+    return a;
+  }
+  friend constexpr op_set operator&(op_set a, const op_set& b) {
+    for (int w = 0; w < words; ++w) a.bits[w] &= b.bits[w];
+    return a;
+  }
+  /// Those of a that are not in b.
+  friend constexpr op_set operator-(op_set a, const op_set& b) {
+    for (int w = 0; w < words; ++w) a.bits[w] &= ~b.bits[w];
+    return a;
+  }
+  constexpr bool operator==(const op_set&) const = default;
+};
+
 /// Finds the rules of an op code; none for leaves, scalars and constants.
 struct rule_table {
   const op_rules* rules = nullptr;
@@ -60,6 +100,7 @@ struct rule_table {
   opcode add = opcode::none, sum = opcode::none, cast = opcode::none,
          where = opcode::none;                    ///< what the passes themselves write
   opcode sub = opcode::none, mul = opcode::none;  ///< what executors join to one rounding
+  op_set* missing = nullptr;  ///< where a pass that needs rules which are not there says so, to be run again with them
 
   /// The place of an op among the rules, -1 if it is not there. An op that a program brings is also found by its name,
   /// unless another one has the code of that.
@@ -75,6 +116,24 @@ struct rule_table {
   constexpr found_rules find(opcode code) const {
     const int i = is_op(code) ? index(code) : -1;
     return i < 0 ? found_rules{} : found_rules{&rules[i], true};
+  }
+
+  /// Writes a composite op out.
+  constexpr symbol expand(const op_rules& op, symbol a, symbol b, symbol c) const {
+    return is_there(op) ? op.expand(a, b, c) : a;
+  }
+  /// Writes the gradients of an op's operands.
+  constexpr operand_gradients differentiate(const op_rules& op, symbol g, symbol y, symbol a, symbol b,
+                                            symbol c) const {
+    return is_there(op) ? op.differentiate(g, y, a, b, c) : operand_gradients{};
+  }
+
+ private:
+  constexpr bool is_there(const op_rules& op) const {
+    if (op.ready) return true;
+    if (!missing) throw value_error("a pass needs the rules of an op of which this table has the facts alone");
+    *missing = *missing | op_set::of(index(op.code));
+    return false;
   }
 };
 

@@ -14,26 +14,42 @@
 namespace kiln {
 
 namespace detail {
-/// A text that names the type Op, as the compiler writes it: different types, different texts.
+/// A text with the name of the type Op, as the compiler writes it, in a place that is the same for every type.
+template <class Op>
+constexpr std::string_view text_with_type() {
+  return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1};
+}
+inline constexpr std::size_t place_of_type = text_with_type<void>().find("void");
+/// A text that names the type Op: different types, different texts.
 template <class Op>
 constexpr std::string_view type_text() {
-  const std::string_view all = __PRETTY_FUNCTION__;
-  return all.substr(all.find("Op = ") + 5);
+  return text_with_type<Op>().substr(place_of_type);
 }
-/// Whether a type is kiln::NAME_op, as all ops of the library are called.
+/// Whether a type is kiln::NAME_op, as all ops of the library are called. (Written out, because
+/// compilers take a thousand steps through the library's compare and substr, for each of a hundred ops.)
 constexpr bool is_library_type(std::string_view text, std::string_view name) {
-  constexpr std::string_view before = "kiln::", after = "_op";
-  const std::size_t length = before.size() + name.size() + after.size();
-  return text.size() > length && (text[length] == ']' || text[length] == ';') && text.starts_with(before) &&
-         text.substr(before.size(), name.size()) == name && text.substr(length - after.size(), after.size()) == after;
+  constexpr const char *before = "kiln::", *after = "_op";
+  const char* at = text.data();
+  for (const char* c = before; *c; ++c)
+    if (*at++ != *c) return false;
+  const char* const end = name.data() + name.size();
+  for (const char* c = name.data(); c != end; ++c)
+    if (*at++ != *c) return false;
+  for (const char* c = after; *c; ++c)
+    if (*at++ != *c) return false;
+  return *at == ']' || *at == ';';
 }
 }  // namespace detail
+
+/// The code of the name of an op.
+template <class Op>
+inline constexpr opcode name_code_of = opcode_of(Op::name);
 
 /// The code of an op. It stands for the type: an op of the library has that of its name, which is the same in every
 /// build; an op of your own may be called as one of the library's, or as another of yours, and is not that.
 template <class Op>
 inline constexpr opcode code_of = detail::is_library_type(detail::type_text<Op>(), Op::name)
-                                      ? opcode_of(Op::name)
+                                      ? name_code_of<Op>
                                       : opcode_of(detail::type_text<Op>());
 
 /// Marks the op in calls of `apply`; lets each kind of operand bring its own meaning of applying an op.

@@ -67,8 +67,9 @@ class forward_sweep {
     symbol sum;
     for (int k = 0; k < 3; ++k) {
       if (!moved[k].on) continue;
-      const symbol share = op->reduces ? folded(*op.rules, k, y, operands, moved[k])
-                                       : part(op->differentiate(moved[k], y, operands[0], operands[1], operands[2]), k);
+      const symbol share =
+          op->reduces ? folded(*op.rules, k, y, operands, moved[k])
+                      : part(ops_.differentiate(*op.rules, moved[k], y, operands[0], operands[1], operands[2]), k);
       if (!share.on) continue;
       sum = sum.on ? push(ops_.add, share.type(), sum, share) : share;
     }
@@ -78,7 +79,7 @@ class forward_sweep {
   // gives the derivative by each element: times their tangents, summed.
   constexpr symbol folded(const op_rules& op, int k, symbol y, const symbol* operands, symbol moved) {
     const symbol one = constant_like(y, 1);
-    const symbol slope = part(op.differentiate(one, y, operands[0], operands[1], operands[2]), k);
+    const symbol slope = part(ops_.differentiate(op, one, y, operands[0], operands[1], operands[2]), k);
     if (!slope.on) return {};
     const symbol product = slope.id == one.id ? moved : push(ops_.mul, slope.type(), slope, moved);
     return push(ops_.sum, product.type(), product);
@@ -109,7 +110,7 @@ constexpr bool holds_reductions(const op_rules& op, const rule_table& ops) {
   for (int k = 0; k < op.arity; ++k)
     operands[k] = {&inner,
                    inner.push({.code = opcode::leaf, .type = dtype::float32, .slot = static_cast<std::int16_t>(k)})};
-  inner.add_result(op.expand(operands[0], operands[1], operands[2]).id);
+  inner.add_result(ops.expand(op, operands[0], operands[1], operands[2]).id);
   expand(inner, flat, ops, false);
   for (int i = 0; i < flat.size(); ++i)
     if (const found_rules found = ops.find(flat[i].code); found && found->reduces) return true;

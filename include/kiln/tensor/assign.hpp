@@ -36,6 +36,7 @@ struct placed_tensor {
 
 template <int Place, Element T, class Device>
 struct census<detail::placed_tensor<Place, T, Device>> {
+  static constexpr op_set ops{};
   static constexpr int leaves = 1, scalars = 0, rows = 0, products = 0;
   static constexpr bool repeats = true;
   static constexpr std::uint64_t type = detail::type_number(1000 + static_cast<std::uint64_t>(Place), dtype_of<T>, {0});

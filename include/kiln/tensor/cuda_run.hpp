@@ -15,7 +15,7 @@ namespace kiln::detail {
 /// A Program as this device has it: kernels follow from it and the task together.
 template <class Program>
 inline constexpr common::program_view cuda_program = common::view_of(view(Program::tape), Program::stores.data(),
-                                                                     Program::reduction_rooted, op_rules_table);
+                                                                     Program::reduction_rooted, op_facts_table);
 
 /// Zeros where results are sums over the axes of a domain without elements.
 inline void zero_sums(const cuda::task& job, Cuda device) {
@@ -59,7 +59,7 @@ inline void run_tape_on_cuda(const run_time_tape& tape, common::task& job, Cuda 
   static const char here = 0;
   const auto made = tape.prepared<kept>(&here, [&] {
     auto fresh = std::make_shared<kept>();
-    fresh->program = common::view_of(tape.view(), tape.stores.data(), tape.reduction_rooted, op_rules_table);
+    fresh->program = common::view_of(tape.view(), tape.stores.data(), tape.reduction_rooted, op_facts_table);
     return fresh;
   });
   job.program = &made->program;

@@ -42,7 +42,7 @@ template <class E>
 struct value_program {
   static constexpr const auto& tape = value_tape<E>;
   static constexpr bool reduction_rooted =
-      is_reduction_rooted(view(value_tape<E>), value_tape<E>.result(0), op_rules_table);
+      is_reduction_rooted(view(value_tape<E>), value_tape<E>.result(0), op_facts_table);
   static constexpr std::array<dtype, 1> stores{dtype_of<typename E::value_type>};
   /// No result is a sum over axes that it lacks. (A copy may be one: it adds gradients too.)
   static constexpr bool never_sums = !Leaf<E>;

@@ -73,7 +73,7 @@ std::string cpp_source(const F& f, source_options names, const X&... x) {
   return cpp_text_of({.names = std::move(names),
                       .types = {dtype_of<X>...},
                       .numbers = std::move(numbers),
-                      .formula = infix(view(traced_formula<Tag, E, inputs>::tape), rules_at_run_time<E>(), printed),
+                      .formula = infix(view(traced_formula<Tag, E, inputs>::tape), facts_at_run_time<E>(), printed),
                       .value = view(traced_value<Tag, E, inputs>::tape),
                       .gradient = gradient});
 }

@@ -47,7 +47,7 @@ std::string cuda_function_source(const F& f, const X&... x) {
   std::size_t scratch = 0;
   for (const cuda::launch& each : cuda::schedule(task, shape, cuda::detail::planned_scratch(scratch)))
     text += (text.empty() ? "" : "\n") + print_kernel(each).text;
-  std::string formula = infix(view(traced_formula<Tag, E, inputs>::tape), rules_at_run_time<E>(), printed);
+  std::string formula = infix(view(traced_formula<Tag, E, inputs>::tape), facts_at_run_time<E>(), printed);
   for (std::size_t at = 0; (at = formula.find('\n', at)) != formula.npos;) formula.insert(++at, "// ");
   return "// " + formula + "\n" + text;
 }

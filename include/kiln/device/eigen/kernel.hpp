@@ -69,7 +69,7 @@ class kernel {
   static constexpr bool vectors_at() {
     if constexpr (!computes(I))
       return true;
-    else if constexpr (t[I].code == op_rules_table.cast)
+    else if constexpr (t[I].code == op_facts_table.cast)
       return is_floating(t[I].type) && is_floating(t[t[I].a].type) && compute_type(t[I].type) == t[I].type;
     else
       return has_vectors<op_at<I>> && is_floating(compute_type(t[I].type)) && is_floating(t[t[I].a].type);
@@ -108,7 +108,7 @@ class kernel {
             if (t.result(r) == i && out.row[k] < 0) out.row[k] = out.count++;
         continue;
       }
-      const found_rules op = op_rules_table.find(t[i].code);
+      const found_rules op = op_facts_table.find(t[i].code);
       tree[k] = op && op->expensive ? 8 : 1;
       for (const int x : {int{t[i].a}, int{t[i].b}, int{t[i].c}})
         if (x >= 0 && each(x) && out.row[static_cast<std::size_t>(x)] < 0) tree[k] += tree[static_cast<std::size_t>(x)];
@@ -187,7 +187,7 @@ class kernel {
       return as<E>(made(array<S>::NullaryExpr(now.n, strip_operand<S>{p, from.mask})));
     } else if constexpr (Kind == kernel_kind::rows && facts::reduction_of(I) >= 0) {
       return made(elements<E>(static_cast<const E*>(now.s.finished[facts::reduction_of(I)]) + now.begin, now.n));
-    } else if constexpr (x.code == op_rules_table.cast) {
+    } else if constexpr (x.code == op_facts_table.cast) {
       const auto from = value<x.a>(now);
       if constexpr (compute_type(x.type) != x.type)
         return made(as<float>(from).x.unaryExpr(rounding<element_t<x.type>>{}));
@@ -224,7 +224,7 @@ class kernel {
       v = static_cast<E>(*static_cast<const element_t<x.type>*>(s.in[x.slot]));
     } else if constexpr (facts::reduction_of(I) >= 0) {
       v = common::from_bits<E>(s.rows[facts::reduction_of(I)]);
-    } else if constexpr (x.code == op_rules_table.cast) {
+    } else if constexpr (x.code == op_facts_table.cast) {
       v = conversion<E>{}(known(number<x.a>{}));
       if constexpr (compute_type(x.type) != x.type) v = rounding<element_t<x.type>>{}(v);
     } else {

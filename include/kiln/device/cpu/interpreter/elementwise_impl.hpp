@@ -109,7 +109,7 @@ strip_function pair_for(bool swapped) {
   using inner = op_with_code<all_ops, Inner>;
   using outer = op_with_code<all_ops, Outer>;
   // Only a difference knows its operands apart.
-  if constexpr (Outer == op_rules_table.sub)
+  if constexpr (Outer == op_facts_table.sub)
     if (swapped) return &pair_strip<inner, outer, true, T>;
   return &pair_strip<inner, outer, false, T>;
 }
@@ -163,7 +163,7 @@ struct narrow_table<op_list<Ops...>> {
 }  // namespace detail
 
 KILN_INLINE strip_function strip_of(opcode code, dtype type, int width) {
-  const int op = op_rules_table.index(code);
+  const int op = op_facts_table.index(code);
   if (op < 0) return nullptr;
   if (kiln::compute_type(type) == dtype::float32 && width < lanes_of(dtype::float32))
     return detail::narrow_table<all_ops>::functions[static_cast<std::size_t>(op)];
@@ -182,7 +182,7 @@ KILN_INLINE strip_function joined_product(dtype type, int way) {
 }
 KILN_INLINE strip_function pair_of(opcode inner, opcode outer, bool swapped, dtype type) {
   auto of = [&]<class T>(std::type_identity<T>) -> strip_function {
-    constexpr opcode add = op_rules_table.add, sub = op_rules_table.sub, mul = op_rules_table.mul;
+    constexpr opcode add = op_facts_table.add, sub = op_facts_table.sub, mul = op_facts_table.mul;
     if (inner == mul) return outer == mul ? detail::pair_for<mul, mul, T>(swapped) : nullptr;  // else one rounding
     if (inner == add) {
       if (outer == add) return detail::pair_for<add, add, T>(swapped);

@@ -165,7 +165,7 @@ struct fold_strip {
     }
   }
   static constexpr bool multiplies =
-      std::is_floating_point_v<T> && opcode_of(Op::name) == op_rules_table.sum;  ///< takes factors
+      std::is_floating_point_v<T> && opcode_of(Op::name) == op_facts_table.sum;  ///< takes factors
   static lanes<bool, N> first_lanes(std::int64_t left) {
     std::array<bool, static_cast<std::size_t>(N)> in{};
     for (int k = 0; k < N; ++k) in[static_cast<std::size_t>(k)] = k < left;

@@ -26,7 +26,7 @@ class kernel_planner {
         roles_(at(t_.size)),
         place_of_(at(t_.size), std::int16_t{-1}) {
     find_roles(t_, facts, values, kind, pass, program.program.reduction_rooted, roles_.data());
-    join_products(t_, facts, op_rules_table, values, kind, pass, program.program.reduction_rooted, roles_.data());
+    join_products(t_, facts, op_facts_table, values, kind, pass, program.program.reduction_rooted, roles_.data());
     for (const role r : roles_) work_ += r == role::each || r == role::read_back;
     join_steps();
   }
@@ -184,8 +184,8 @@ class kernel_planner {
     if (joins(now.a) || joins(now.b)) {
       const bool first = joins(now.a);
       const instruction& inner = t_[first ? now.a : now.b];
-      const bool rounds_once = inner.code == op_rules_table.mul && now.code != op_rules_table.mul;
-      const strip_function run = rounds_once ? joined_product(made, now.code == op_rules_table.add ? 0
+      const bool rounds_once = inner.code == op_facts_table.mul && now.code != op_facts_table.mul;
+      const strip_function run = rounds_once ? joined_product(made, now.code == op_facts_table.add ? 0
                                                                     : first                        ? 1
                                                                                                    : 2)
                                              : pair_of(inner.code, now.code, !first, made);
@@ -193,7 +193,7 @@ class kernel_planner {
                       operand_of(first ? now.b : now.a));
     }
     const int a = operand_of(now.a), b = operand_of(now.b), c = operand_of(now.c);
-    if (now.code == op_rules_table.cast) {
+    if (now.code == op_facts_table.cast) {
       const dtype from = type_of(t_[now.a]);
       // A cast to a half type rounds through it; the value goes on as a float.
       if (now.type != type_of(now))
@@ -204,7 +204,7 @@ class kernel_planner {
     const dtype type = type_of(t_[last]);
     const strip_function run = strip_of(now.code, type, step_width(t_));
     if (!run) {
-      const found_rules rules = op_rules_table.find(now.code);
+      const found_rules rules = op_facts_table.find(now.code);
       throw value_error(message("interpreter: ", rules ? rules->name : "an unknown op", " of ", name(type),
                                 " is nothing that it computes: write composite ops out before (expand)"));
     }
@@ -221,7 +221,7 @@ class kernel_planner {
       if (v.reduction < 0 || v.phase != pass_ + 1) continue;
       const fold_functions f = fold_of(t_[i].code, type_of(t_[i]), width);
       if (!f.add)
-        throw value_error(message("interpreter: ", op_rules_table.find(t_[i].code)->name, " of ", name(t_[i].type),
+        throw value_error(message("interpreter: ", op_facts_table.find(t_[i].code)->name, " of ", name(t_[i].type),
                                   " is nothing that it computes"));
       fold_use fold{.reduction = v.reduction, .functions = f};
       auto operand = [&](int x) {

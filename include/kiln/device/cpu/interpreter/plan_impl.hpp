@@ -39,12 +39,12 @@ KILN_INLINE void make_plan(program_plan& plan, const tape_view& tape, const dtyp
   const tape_view& t = c.tape;
   c.results = t.result_count;
   c.reduction_rooted = reduction_rooted;
-  c.cost = work_of(t, op_rules_table);
+  c.cost = work_of(t, op_facts_table);
   c.plan = &plan;
 
   std::vector<value_facts> values(static_cast<std::size_t>(t.size));
-  const tape_facts facts = find_facts(t, op_rules_table, values.data());
-  find_kept(t, facts, op_rules_table, reduction_rooted, values.data());
+  const tape_facts facts = find_facts(t, op_facts_table, values.data());
+  find_kept(t, facts, op_facts_table, reduction_rooted, values.data());
   c.reductions = facts.reductions;
   c.passes = facts.passes(reduction_rooted);
 

@@ -133,10 +133,10 @@ class kernel {
     using Op = op_with_code<all_ops, x.code>;
     if constexpr (joins(x.a)) {
       const auto added = operand<x.b>(now, v);
-      return fma(operand<t[x.a].a>(now, v), operand<t[x.a].b>(now, v), x.code == op_rules_table.sub ? -added : added);
+      return fma(operand<t[x.a].a>(now, v), operand<t[x.a].b>(now, v), x.code == op_facts_table.sub ? -added : added);
     } else if constexpr (joins(x.b)) {
       const auto factor = operand<t[x.b].a>(now, v);
-      return fma(x.code == op_rules_table.sub ? -factor : factor, operand<t[x.b].b>(now, v), operand<x.a>(now, v));
+      return fma(x.code == op_facts_table.sub ? -factor : factor, operand<t[x.b].b>(now, v), operand<x.a>(now, v));
     } else if constexpr (x.code == opcode_of("cast")) {
       // A cast to a half type rounds through it; the value goes on as a float.
       if constexpr (kiln::compute_type(x.type) != x.type)

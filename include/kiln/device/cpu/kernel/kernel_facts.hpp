@@ -56,7 +56,7 @@ struct kernel_facts {
   static constexpr auto roles = [] {
     std::array<role, static_cast<std::size_t>(plan::size)> out{};
     find_roles(view(t), plan::facts, plan::facts.values.data(), Kind, Pass, Program::reduction_rooted, out.data());
-    join_products(view(t), plan::facts, op_rules_table, plan::facts.values.data(), Kind, Pass,
+    join_products(view(t), plan::facts, op_facts_table, plan::facts.values.data(), Kind, Pass,
                   Program::reduction_rooted, out.data());
     return out;
   }();
@@ -85,7 +85,7 @@ struct kernel_facts {
   static constexpr int lengthy_values = [] {
     int n = 0;
     for (int i = 0; i < plan::size; ++i) {
-      const found_rules op = op_rules_table.find(t[i].code);
+      const found_rules op = op_facts_table.find(t[i].code);
       n += role_of(i) == role::each && op && op->lengthy;
     }
     return n;

@@ -58,8 +58,8 @@ struct kernel_layout {
   };
   static constexpr all_facts facts = [] {
     all_facts f;
-    static_cast<tape_facts&>(f) = find_facts(view(t), op_rules_table, f.values.data());
-    find_kept(view(t), f, op_rules_table, Program::reduction_rooted, f.values.data());
+    static_cast<tape_facts&>(f) = find_facts(view(t), op_facts_table, f.values.data());
+    find_kept(view(t), f, op_facts_table, Program::reduction_rooted, f.values.data());
     return f;
   }();
   static constexpr const value_facts& value(int i) { return facts.values[static_cast<std::size_t>(i)]; }

@@ -179,7 +179,7 @@ class compiler {
     c.stores = Program::stores.data();
     c.passes = passes;
     c.kept = plan::kept_count;
-    c.cost = work_of(view(t), op_rules_table);
+    c.cost = work_of(view(t), op_facts_table);
     c.reduced = reduced.data();
     c.kept_types = kept_types.data();
     if constexpr (detail::count_draws(t) > 0) {

@@ -42,8 +42,8 @@ KILN_INLINE bool reduces_nothing(const task& job) {
   if (!job.reduction_rooted || rows == 0) return false;
   for (int i = 0; i < job.tape.size; ++i)
     if (reduces(job.tape, i) && job.tape[i].slot != folds_nothing &&
-        !op_rules_table.find(job.tape[i].code)->has_identity) {
-      const std::string_view name = op_rules_table.find(job.tape[i].code)->name;
+        !op_facts_table.find(job.tape[i].code)->has_identity) {
+      const std::string_view name = op_facts_table.find(job.tape[i].code)->name;
       throw value_error(message(name, ": no elements along the reduced axes of a tensor of shape ", job.domain,
                                 ", and the ", name, " of nothing is not defined: check for empty tensors first"));
     }
@@ -59,7 +59,7 @@ KILN_INLINE std::shared_ptr<const program> copy_of_leaf(dtype type) {
 KILN_INLINE std::shared_ptr<const program> sum_of_leaf(dtype type) {
   auto tape = std::make_shared<program>();
   const int leaf = tape->push({.code = opcode::leaf, .type = type, .slot = 0});
-  tape->add_result(tape->push({.code = op_rules_table.sum, .type = type, .a = static_cast<std::int16_t>(leaf)}));
+  tape->add_result(tape->push({.code = op_facts_table.sum, .type = type, .a = static_cast<std::int16_t>(leaf)}));
   return tape;
 }
 

@@ -126,7 +126,7 @@ KILN_INLINE int step_of(const task& job, int most) {
 KILN_INLINE int work_of(const tape_view& t) {
   int work = 0;
   for (int i = 0; i < t.size; ++i)
-    if (const found_rules op = op_rules_table.find(t[i].code)) work += op->expensive ? 4 : 1;
+    if (const found_rules op = op_facts_table.find(t[i].code)) work += op->expensive ? 4 : 1;
   return work;
 }
 

@@ -11,7 +11,7 @@ namespace detail {
 KILN_INLINE row_facts facts_of(const tape_view& t, const std::vector<operand_plan>& leaves) {
   row_facts f;
   f.values.resize(static_cast<std::size_t>(t.size));
-  static_cast<tape_facts&>(f) = find_facts(t, op_rules_table, f.values.data(), [&](const instruction& leaf) {
+  static_cast<tape_facts&>(f) = find_facts(t, op_facts_table, f.values.data(), [&](const instruction& leaf) {
     return leaves[static_cast<std::size_t>(leaf.slot)].how < access::vectors ? level::row : level::element;
   });
   return f;

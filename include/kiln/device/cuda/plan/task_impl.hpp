@@ -42,19 +42,19 @@ KILN_INLINE void take(task& to, const common::task& asked) {
 namespace detail {
 
 KILN_INLINE bool reduces(const tape_view& t, int i) {
-  const found_rules op = op_rules_table.find(t[i].code);
+  const found_rules op = op_facts_table.find(t[i].code);
   return op && op->reduces;
 }
 
 KILN_INLINE bool is_expensive(const tape_view& t, int i) {
-  const found_rules op = op_rules_table.find(t[i].code);
+  const found_rules op = op_facts_table.find(t[i].code);
   return op && op->expensive && !op->reduces;
 }
 
 KILN_INLINE std::vector<std::int16_t> phases_of(const tape_view& t) {
   std::vector<std::int16_t> phases(static_cast<std::size_t>(t.size));
   for (int i = 0; i < t.size; ++i)
-    phases[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_rules_table));
+    phases[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(phase_of(t[i], phases.data(), op_facts_table));
   return phases;
 }
 

@@ -97,7 +97,7 @@ class statements {
   }
   std::string code_at(int i) {
     const instruction& now = t_[i];
-    if (now.code == op_rules_table.cast) return cast(now);
+    if (now.code == op_facts_table.cast) return cast(now);
     const spelling& s = spelling_of(now.code);
     const int typed = now.c >= 0 ? now.c : now.a;
     const operand_codes codes{at(now.a), now.b < 0 ? std::string() : at(now.b), now.c < 0 ? std::string() : at(now.c)};

@@ -49,7 +49,7 @@ KILN_INLINE void finish(source& out, const tape_view& t, const plan& p, std::str
   out.name = message("kiln_", name(p.shape), "_",
                      hex(hash_of(specialisation, of_tape.low ^ (of_tape.high * 0x9e3779b97f4a7c15u))));
   std::string head;
-  const std::string formula = infix(t, op_rules_table);
+  const std::string formula = infix(t, op_facts_table);
   for (std::size_t at = 0; at <= formula.size();) {
     const std::size_t end = std::min(formula.find('\n', at), formula.size());
     head += "// " + formula.substr(at, end - at) + "\n";

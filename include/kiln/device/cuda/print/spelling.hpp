@@ -97,7 +97,7 @@ struct spellings<op_list<Ops...>> {
 /// How the op with this code is written. Throws value_error for a code that is not in the list of ops, or one of a
 /// composite op: `expand` writes those out before anything is printed.
 inline const spelling& spelling_of(opcode code) {
-  const int i = is_op(code) ? op_rules_table.index(code) : -1;
+  const int i = is_op(code) ? op_facts_table.index(code) : -1;
   if (i < 0)
     throw value_error(message("cuda: the tape holds the unknown op code ", static_cast<std::uint32_t>(code),
                               ": was it made by another version of kiln?"));

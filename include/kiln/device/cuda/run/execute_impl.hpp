@@ -113,7 +113,7 @@ KILN_INLINE device_shape shape_of(Cuda device) {
 
 // "x0 / x1 (kernel kiln_map_...)".
 KILN_INLINE std::string name_of(const task& job, const loaded_kernel& kernel) {
-  return message(infix(job.tape, op_rules_table), " (kernel ", kernel.function.name(), ")");
+  return message(infix(job.tape, op_facts_table), " (kernel ", kernel.function.name(), ")");
 }
 
 KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda device, kernel_choice choice) {
@@ -146,7 +146,7 @@ KILN_INLINE std::shared_ptr<const ready_task> try_ready(const task& job, Cuda de
     made->launches.push_back(std::move(next));
   }
   made->facts = facts_of(job, device);
-  if (profiling()) made->formula = infix(job.tape, op_rules_table);
+  if (profiling()) made->formula = infix(job.tape, op_facts_table);
   return made;
 }
 
@@ -159,7 +159,7 @@ KILN_INLINE std::shared_ptr<const ready_task> make_ready(const task& job, Cuda d
   std::string missed;
   for (const launch& each : schedule(job, shape_of(device), planned_scratch(scratch)))
     if (missed.empty() && !find_kernel(each, device)) missed = each.how.key();
-  fail_without_compiler(infix(job.tape, op_rules_table), missed, device);
+  fail_without_compiler(infix(job.tape, op_facts_table), missed, device);
 }
 
 KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device) {
