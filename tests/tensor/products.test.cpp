@@ -155,8 +155,10 @@ Tensor<float> counted(const E& e) {
   detail::collected<E> c(e);
   for (auto& multiply : c.multiply) multiply = &count_and_multiply;
   detail::operand_workspace<E> in;
-  return Tensor<float>(detail::compute_planned(detail::facts_of<E>, nullptr, c.view(), {.domain = shape_of(e)},
-                                               shape_of(e), nullptr, in.data()));
+  ref<tensor_state> made;
+  detail::compute_planned(detail::facts_of<E>, nullptr, c.view(), {.domain = shape_of(e)}, shape_of(e), made, false,
+                          in.data());
+  return Tensor<float>(made);
 }
 }  // namespace
 

@@ -26,22 +26,38 @@ const gradient_facts* gradients_if() {
     return nullptr;
 }
 
-/// Room for the operands of E.
+/// Room for the operands of E, which nothing is written to before they are: most evaluations need none of it.
 template <class E>
-using operand_workspace = std::array<common::operand_view, static_cast<std::size_t>(census<E>::leaves) + 1>;
+class operand_workspace {
+ public:
+  common::operand_view* data() { return reinterpret_cast<common::operand_view*>(bytes_.data()); }
 
-/// Fills in the sizes of an expression: of a map, from its leaves. Throws shape_error where operands do not broadcast.
+ private:
+  static constexpr std::size_t count = static_cast<std::size_t>(census<E>::leaves) + 1;
+  alignas(common::operand_view) std::array<std::byte, count * sizeof(common::operand_view)> bytes_;
+};
+/// Room for sizes, likewise.
+union sizes_workspace {
+  sizes_workspace() {}
+  dims sizes;
+};
+
+/// Neither reductions nor products.
 template <class E>
-void find_sizes(const E& e, const collected<E>& c, dims& sizes) {
-  if constexpr (census<E>::rows == 0 && census<E>::products == 0) {
+inline constexpr bool is_map = census<E>::rows == 0 && census<E>::products == 0;
+
+/// The sizes of an expression, which may be made in `room`. Throws shape_error where operands do not broadcast.
+template <class E>
+const dims& find_sizes(const E& e, const collected<E>& c, dims& room) {
+  if constexpr (is_map<E>) {
     try {
-      broadcast_leaves(c.leaf.data(), census<E>::leaves, sizes);
+      return broadcast_leaves(c.leaf.data(), census<E>::leaves, room);
     } catch (const shape_error&) {
       mismatch_walk::sizes(e);
       throw;
     }
   } else {
-    sizes = shape_of(e);
+    return room = shape_of(e);
   }
 }
 
@@ -49,7 +65,7 @@ void find_sizes(const E& e, const collected<E>& c, dims& sizes) {
 template <class E>
 bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
   if constexpr (census<E>::rows == 0) {
-    find_sizes(e, c, how.domain);
+    how.domain = find_sizes(e, c, how.domain);
     return true;
   } else {
     row_request f;
@@ -64,31 +80,45 @@ bool plan_evaluation(const E& e, collected<E>& c, evaluation& how) {
   }
 }
 
-/// The values of an expression in a tensor of their own: `reuse` if it has the right sizes, else a new one. What is not
-/// `Tracked` remembers nothing for backward passes; what is `Rare` is interpreted where it can be.
+/// Makes `place` the values of an expression: in what it is, if that may be reused and has the right sizes, else in a
+/// new tensor. What is not `Tracked` remembers nothing for backward passes; what is `Rare` is interpreted where it can
+/// be.
 template <bool Tracked, bool Rare, class E>
-ref<tensor_state> compute(const E& e, ref<tensor_state> reuse) {
+void compute_at(ref<tensor_state>& place, bool reuse, const E& e) {
   static_assert(own_ops<E>::type::size >= 0);  // says what is wrong with them here, where few lines lead to it
   static_assert(census<E>::leaves <= common::max_slots - 2,
                 "kiln: an expression can hold at most 62 tensors: evaluate a part of it into a Tensor first");
   if constexpr (never_fits<E>) {
-    return compute<Tracked, Rare>(row_split::unnested(e), std::move(reuse));
+    compute_at<Tracked, Rare>(place, reuse, row_split::unnested(e));
   } else {
     collected<E> c(e);
-    evaluation how;
-    if (!plan_evaluation(e, c, how)) {
-      if constexpr (census<E>::rows > 0 && !always_fits<E>)
-        return compute<Tracked, true>(row_split::apart(e), std::move(reuse));
-    }
     operand_workspace<E> in;
-    return compute_planned(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), how, result_sizes(e, how),
-                           std::move(reuse), in.data());
+    if constexpr (is_map<E>) {
+      sizes_workspace room;
+      compute_map(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), find_sizes(e, c, room.sizes), place,
+                  reuse, in.data());
+    } else {
+      evaluation how;
+      if (!plan_evaluation(e, c, how)) {
+        if constexpr (census<E>::rows > 0 && !always_fits<E>)
+          return compute_at<Tracked, true>(place, reuse, row_split::apart(e));
+      }
+      compute_planned(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), how, result_sizes(e, how), place,
+                      reuse, in.data());
+    }
   }
 }
 
+/// The values of an expression in a tensor of their own.
+template <bool Tracked, bool Rare, class E>
+ref<tensor_state> compute(const E& e) {
+  ref<tensor_state> place;
+  compute_at<Tracked, Rare>(place, false, e);
+  return place;
+}
 template <bool Tracked = true, class E>
-[[gnu::always_inline]] inline ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr) {
-  return compute<Tracked, false>(e, std::move(reuse));
+[[gnu::always_inline]] inline ref<tensor_state> compute(const E& e) {
+  return compute<Tracked, false>(e);
 }
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
@@ -97,15 +127,14 @@ template <bool Tracked = true, class E>
 template <class E>
 void compute_in_place(const E& e, const ref<tensor_state>& target) {
   collected<E> c(e);
-  dims sizes;
-  find_sizes(e, c, sizes);
+  sizes_workspace room;
+  const dims& sizes = find_sizes(e, c, room.sizes);
   const history_functions* const history = check_in_place(facts_of<E>, c.view(), sizes, *target);
   if (!may_overwrite(facts_of<E>, c.view(), *target)) {
     using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
     return overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, history);
   }
-  // No reductions, no products.
-  if constexpr (census<E>::products == 0 && census<E>::rows == 0) {
+  if constexpr (is_map<E>) {
     operand_workspace<E> in;
     overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, history, in.data());
   }

@@ -117,7 +117,7 @@ template <class Op, class A>
 inline constexpr bool never_fits<row_node<Op, A>> = level_of_type<A> == level::row || never_fits<A>;
 
 template <bool Tracked, bool Rare, class E>
-ref<tensor_state> compute(const E& e, ref<tensor_state> reuse = nullptr);
+ref<tensor_state> compute(const E& e);
 
 /// Defined by transforms: takes the row nodes of a tangent's expression apart, with their tangents.
 template <class A, class B>
@@ -217,7 +217,10 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   std::array<std::uint64_t, static_cast<std::size_t>(census<E>::scalars) + 1> number;
 
   collected() = default;
-  explicit collected(const E& e) { add(e); }
+  explicit collected(const E& e) {
+    places at;
+    add(e, at);
+  }
 
   /// The same without the type of the expression.
   operands view() {
@@ -231,48 +234,52 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   }
 
  private:
-  int leaves_ = 0, numbers_ = 0, tensors_ = 0;
-  void add_number(std::uint64_t bits) { number[static_cast<std::size_t>(numbers_++)] = bits; }
+  // How many were added so far. A local of the constructor: members would be written and read back for each.
+  struct places {
+    std::size_t leaf = 0, number = 0;
+    int tensor = 0;
+  };
+  void add_number(std::uint64_t bits, places& at) { number[at.number++] = bits; }
 
   // The expression stands for the values that its tensors had when it was written.
   template <class X>
-  const ref<tensor_state>& unchanged(const X& x) {
+  const ref<tensor_state>& unchanged(const X& x, places& at) {
     const ref<tensor_state>& state = x.state();
-    ++tensors_;
-    if (!x.wanted().is_now(*state->memory)) check_unchanged(*state, x.wanted(), tensors_);
+    ++at.tensor;
+    if (!x.wanted().is_now(*state->memory)) check_unchanged(*state, x.wanted(), at.tensor);
     return state;
   }
 
   template <Leaf X>
-  void add(const X& x) {
-    leaf[static_cast<std::size_t>(leaves_++)] = unchanged(x).get();
+  void add(const X& x, places& at) {
+    leaf[at.leaf++] = unchanged(x, at).get();
     if constexpr (numbers_of_leaf<X> != 0) {
-      add_number(x.stream().seed);
-      add_number(x.stream().first);
+      add_number(x.stream().seed, at);
+      add_number(x.stream().first, at);
     }
   }
   template <class T>
-  void add(const scalar<T>& x) {
-    add_number(common::to_bits(x.value));
+  void add(const scalar<T>& x, places& at) {
+    add_number(common::to_bits(x.value), at);
   }
   template <class A, class B>
-  void add(const product<A, B>& x) {
-    const std::size_t i = static_cast<std::size_t>(leaves_++);
+  void add(const product<A, B>& x, places& at) {
+    const std::size_t i = at.leaf++;
     leaf[i] = nullptr;  // not computed yet
-    this->product_left[i] = unchanged(x.a);
-    this->product_right[i] = unchanged(x.b);
+    this->product_left[i] = unchanged(x.a, at);
+    this->product_right[i] = unchanged(x.b, at);
     this->multiply[i] = &multiply_tensors<typename product<A, B>::value_type, typename product<A, B>::device_type>;
   }
   template <class Op, class A>
-  void add(const row_node<Op, A>& x) {
-    add(x.a);
-    for (int i = 0; i + 1 < Op::arity; ++i) add_number(common::to_bits(x.numbers[static_cast<std::size_t>(i)]));
+  void add(const row_node<Op, A>& x, places& at) {
+    add(x.a, at);
+    for (int i = 0; i + 1 < Op::arity; ++i) add_number(common::to_bits(x.numbers[static_cast<std::size_t>(i)]), at);
   }
   template <class Op, class... X>
-  void add(const node<Op, X...>& x) {
-    add(x.a);
-    if constexpr (sizeof...(X) > 1) add(x.b);
-    if constexpr (sizeof...(X) > 2) add(x.c);
+  void add(const node<Op, X...>& x, places& at) {
+    add(x.a, at);
+    if constexpr (sizeof...(X) > 1) add(x.b, at);
+    if constexpr (sizeof...(X) > 2) add(x.c, at);
   }
 };
 

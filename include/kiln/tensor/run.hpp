@@ -25,8 +25,9 @@ struct reached_bytes {
   bool meets(const reached_bytes& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// Makes an empty list the sizes that all leaves broadcast to. Throws shape_error if they do not.
-void broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& sizes);
+/// The sizes that all leaves, one or more, broadcast to: those of a leaf, or made in `room`. Throws shape_error if they
+/// do not.
+const dims& broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& room);
 
 /// Throws graph_error if a tensor of an expression, counted from 1, is not what it was when the expression was written.
 [[gnu::cold]] void check_unchanged(const tensor_state& leaf, const moment& wanted, int position);
@@ -46,11 +47,15 @@ bool shares_as_assumed(const operands& c, const std::int16_t* leaf, int leaves, 
 void run_program(const runnable& f, const operands& c, const evaluation& how, tensor_state& out,
                  common::operand_view* in);
 
-/// Computes a planned expression into a new tensor, or into `reuse` if that has the right sizes. Without `gradients` it
-/// remembers nothing for backward passes. `in` is room for the operands.
-ref<tensor_state> compute_planned(const expression_facts& f, const gradient_facts* gradients, const operands& c,
-                                  const evaluation& how, const dims& sizes, ref<tensor_state> reuse,
-                                  common::operand_view* in);
+/// Computes a planned expression into a new tensor, which `place` then is, or into what `place` is if it may be reused
+/// and has the right sizes. Without `gradients` it remembers nothing for backward passes. `in` is room for the
+/// operands.
+void compute_planned(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+                     const evaluation& how, const dims& sizes, ref<tensor_state>& place, bool reuse,
+                     common::operand_view* in);
+/// The same for a map of tensors over `sizes`, which needs no plan.
+void compute_map(const expression_facts& f, const gradient_facts* gradients, const operands& c, const dims& sizes,
+                 ref<tensor_state>& place, bool reuse, common::operand_view* in);
 
 /// What tells backward passes of overwriting `target` with values of these sizes; null where they are not to know.
 /// Throws as compute_in_place.

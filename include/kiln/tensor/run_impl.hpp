@@ -14,10 +14,16 @@
 
 namespace kiln::detail {
 
-KILN_INLINE void broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& sizes) {
-  if (leaves > 0) sizes = leaf[0]->sizes;
-  for (int i = 1; i < leaves; ++i)
-    if (leaf[i]->sizes.rank() > 0 && !(leaf[i]->sizes == sizes)) broadcast_into(sizes, leaf[i]->sizes);
+KILN_INLINE const dims& broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& room) {
+  const dims* sizes = &leaf[0]->sizes;
+  for (int i = 1; i < leaves; ++i) {
+    const dims& more = leaf[i]->sizes;
+    if (more.rank() == 0 || more == *sizes) continue;
+    if (sizes != &room) room = *sizes;
+    sizes = &room;
+    broadcast_into(room, more);
+  }
+  return *sizes;
 }
 
 KILN_INLINE void check_unchanged(const tensor_state& leaf, const moment& wanted, int position) {
@@ -194,20 +200,37 @@ KILN_INLINE bool reads_memory_of(const expression_facts& f, const operands& c, c
   return false;
 }
 
-KILN_INLINE ref<tensor_state> compute_planned(const expression_facts& f, const gradient_facts* gradients,
-                                              const operands& c, const evaluation& how, const dims& sizes,
-                                              ref<tensor_state> reuse, common::operand_view* in) {
+// What `place` is, if it may be taken and serves, else a new tensor, which `made` then is.
+KILN_INLINE const ref<tensor_state>& result_of(const expression_facts& f, const operands& c, const dims& sizes,
+                                               const ref<tensor_state>& place, bool reuse, ref<tensor_state>& made) {
   const device_functions& device = *f.values->device;
   const storage& near = *(c.leaf[0] ? c.leaf[0] : c.product_left[0].get())->memory;
-  ref<tensor_state> out =
-      reuse && reuse->sizes == sizes && device.same_device(*reuse->memory, near) && !reads_memory_of(f, c, *reuse)
-          ? std::move(reuse)
-          : device.new_tensor(f.type, sizes, near);
-  out->autograd_metadata = nullptr;
-  out->made_without_grad = false;
+  if (!reuse || place->sizes != sizes || !(device.on_host || device.same_device(*place->memory, near)) ||
+      reads_memory_of(f, c, *place))
+    return made = device.new_tensor(f.type, sizes, near);
+  place->autograd_metadata = nullptr;
+  place->made_without_grad = false;
+  return place;
+}
+
+KILN_INLINE void compute_planned(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+                                 const evaluation& how, const dims& sizes, ref<tensor_state>& place, bool reuse,
+                                 common::operand_view* in) {
+  ref<tensor_state> made;
+  const ref<tensor_state>& out = result_of(f, c, sizes, place, reuse, made);
   const history_functions* const history = gradients && grad_enabled() ? any_history(f, c) : nullptr;
   run_into(f, {history ? gradients : nullptr, history}, c, how, out, false, in);
-  return out;
+  if (made) place = std::move(made);
+}
+
+KILN_INLINE void compute_map(const expression_facts& f, const gradient_facts* gradients, const operands& c,
+                             const dims& sizes, ref<tensor_state>& place, bool reuse, common::operand_view* in) {
+  ref<tensor_state> made;
+  const ref<tensor_state>& out = result_of(f, c, sizes, place, reuse, made);
+  const history_functions* const history = gradients && grad_enabled() ? any_history(f, c) : nullptr;
+  if (history || !run_at_once(*f.values, f.leaves, c, *out, count(sizes), false))
+    run_into(f, {history ? gradients : nullptr, history}, c, {.domain = sizes}, out, false, in);
+  if (made) place = std::move(made);
 }
 
 KILN_INLINE const history_functions* check_in_place(const expression_facts& f, const operands& c, const dims& sizes,

@@ -135,11 +135,9 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   template <Expression E>
     requires(!Leaf<E>)
   Tensor& operator=(const E& e) & {
-    if (state_.unique() && state_->memory.unique() && kiln::is_contiguous(*state_) && !state_->memory->foreign) {
-      state_ = detail::compute(as_own_type(e), state_);
-    } else {
-      state_ = detail::compute(as_own_type(e));
-    }
+    const bool own =
+        state_.unique() && state_->memory.unique() && kiln::is_contiguous(*state_) && !state_->memory->foreign;
+    detail::compute_at<true, false>(state_, own, as_own_type(e));
     return *this;
   }
 
