@@ -123,21 +123,26 @@ template <bool Tracked = true, class E>
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
 /// the target's sizes and the target's elements each have a place of their own, graph_error if the expression needs a
-/// gradient and the target is a leaf that requires grad, and for views of such leaves.
+/// gradient and the target is a leaf that requires grad, and for views of such leaves. To copy, nothing
+/// of the target's old value being meant, it does what needs no more than a kernel over the expression; else, where
+/// sizes differ or the target has a history, nothing: false.
 template <class E>
-void compute_in_place(const E& e, const ref<tensor_state>& target) {
+bool compute_in_place(const E& e, const ref<tensor_state>& target, bool to_copy = false) {
   collected<E> c(e);
   sizes_workspace room;
   const dims& sizes = find_sizes(e, c, room.sizes);
+  if (to_copy && (sizes != target->sizes || (grad_enabled() && target->autograd_metadata))) return false;
   const history_functions* const history = check_in_place(facts_of<E>, c.view(), sizes, *target);
   if (!may_overwrite(facts_of<E>, c.view(), *target)) {
     using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
-    return overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, history);
+    overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, history);
+    return true;
   }
   if constexpr (is_map<E>) {
     operand_workspace<E> in;
     overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, history, in.data());
   }
+  return true;
 }
 
 }  // namespace kiln::detail

@@ -173,7 +173,20 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   /// value_error for a number that an integer type does not hold.
   template <class E>
     requires(Expression<E> || Number<E>)
-  Tensor& copy_(const E& e) { return update(where(true, detail::written_as<T>(e, "copy_"), *this)); }
+  Tensor& copy_(const E& e) {
+    using V = decltype(detail::written_as<T>(e, "copy_"));
+    if constexpr (std::same_as<typename V::device_type, Device>) {
+      // Mostly one kernel over the values alone. Where not, all of them come first.
+      const V values = detail::written_as<T>(e, "copy_");
+      if (detail::compute_in_place(values, state(), true)) return *this;
+      if constexpr (Leaf<V>)
+        return update(where(true, values, *this));
+      else
+        return copy_(Tensor(values));
+    } else {
+      return update(where(true, detail::written_as<T>(e, "copy_"), *this));
+    }
+  }
   /// Sets every element. Throws value_error for a number that an integer type does not hold.
   template <Number V>
   Tensor& fill_(V value) {
