@@ -276,7 +276,10 @@ class gemm_blocks {
       }
       gemm_left<T> a{nullptr, 1, rows};
       if constexpr (same) {
-        if (a_along && (valid == rows || !is_whole(valid))) a = {p.a + i * p.a_row + part.at, p.a_row, 1};
+        // Also columns that a single panel meets.
+        const bool in_place = a_along || (p.a_row == 1 && p.n <= width && !a_far);
+        if (in_place && (valid == rows || !is_whole(valid)))
+          a = {p.a + i * p.a_row + part.at * p.a_col, p.a_row, p.a_col};
       }
       if (a.data == nullptr) {
         const std::int64_t at = a_slots == 1 ? 0 : (i - row) / rows;
