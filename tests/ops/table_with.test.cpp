@@ -75,10 +75,12 @@ TEST_CASE("op table with some rules: those that a tape needs are found, and few 
   static_assert((for_gradients<set_of<add_op, exp_op>> & set_of<sin_op, softmax_op, pow_op>) == op_set{});
   for (const dtype type : {dtype::float32, dtype::float64}) {
     check_tapes<relu_op>(type);
+    check_tapes<silu_op>(type);
     check_tapes<gelu_op>(type);
     check_tapes<mish_op>(type);
     check_tapes<pow_op>(type);
-    check_tapes<atan2_op>(type);
+    check_tapes<atan_op>(type);
+    check_tapes<acosh_op>(type);
     check_tapes<softmax_op>(type);
     check_tapes<logsumexp_op>(type);
   }

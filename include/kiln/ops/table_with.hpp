@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A table of ops with the rules of only those that a tape needs: the rules of all take the compiler longer than a short
-// expression does. Which those are is found before the passes run, by asking each op of an expression what its rules
-// write.
+// expression does. Which those are is found before the passes run, by asking each composite op of an expression what it
+// is written out to.
 #pragma once
 
 #include <array>
@@ -17,20 +17,14 @@ namespace detail {
 template <class List, int Place>
 using op_at = typename decltype(pick<Place>(std::declval<typename op_table<List>::records>()))::type;
 
-/// The ops that the rule of one writes, asked with operands of float32: the one that writes it out, or its
-/// derivative's.
-template <class List, int Place, bool Derivative>
+/// The ops that a composite one is written out to, asked with operands of float32.
+template <class List, int Place>
 inline constexpr op_set written_by = [] {
-  using Op = op_at<List, Place>;
   program p;
   const auto leaf = [&](std::int16_t slot) {
     return symbol{&p, p.push({.code = opcode::leaf, .type = dtype::float32, .slot = slot})};
   };
-  const symbol a = leaf(0), b = leaf(1), c = leaf(2);
-  if constexpr (Derivative && HasAdjoint<Op>)
-    differentiate_with<Op>(leaf(3), leaf(4), a, b, c);
-  else if constexpr (!Derivative && Op::composite)
-    expand_with<Op>(a, b, c);
+  expand_with<op_at<List, Place>>(leaf(0), leaf(1), leaf(2));
   op_set written;
   for (int i = 0; i < p.size(); ++i)
     if (is_op(p[i].code)) written = written | op_set::of(op_table<List>::facts_table.index(p[i].code));
@@ -53,9 +47,9 @@ struct places_in {
   using numbers = std::make_index_sequence<count>;
 };
 
-template <class List, op_set Some, bool Derivative, std::size_t... K>
+template <class List, op_set Some, std::size_t... K>
 constexpr op_set written_by_each(std::index_sequence<K...>) {
-  return (written_by<List, places_in<Some>::at[K], Derivative> | ... | op_set{});
+  return (written_by<List, places_in<Some>::at[K]> | ... | op_set{});
 }
 
 /// The composite ops of a list; those with a derivative rule.
@@ -70,20 +64,20 @@ inline constexpr op_set differentiable_ops = op_table<List>::set_where([](const 
 template <class List, op_set Some, op_set Kept>
 constexpr op_set written_out() {
   constexpr op_set composite = (Some & composite_ops<List>)-Kept;
-  constexpr op_set all = Some | written_by_each<List, composite, false>(typename places_in<composite>::numbers{});
+  constexpr op_set all = Some | written_by_each<List, composite>(typename places_in<composite>::numbers{});
   if constexpr (all == Some)
     return all;
   else
     return written_out<List, all, Kept>();
 }
 
-/// The ops of which a pass needs the rules for a tape of `Written`: to write it out, or to write its gradient.
+/// The ops of which a pass needs the rules for a tape of `Written`: to write it out, or to write its gradient. (No
+/// derivative is written with composite ops today; should one be, the pass says so and runs again.)
 template <class List, op_set Written, bool Gradient>
 constexpr op_set needed_rules() {
   if constexpr (Gradient) {
     constexpr op_set kept = written_out<List, Written, differentiable_ops<List>>();
-    constexpr op_set derivatives = written_by_each<List, kept, true>(typename places_in<kept>::numbers{});
-    return kept | (written_out<List, kept | derivatives, op_set{}>() & composite_ops<List>);
+    return kept | (written_out<List, kept, op_set{}>() & composite_ops<List>);
   } else {
     return written_out<List, Written, op_set{}>() & composite_ops<List>;
   }
