@@ -31,6 +31,13 @@ inline dims joint_batch(const matrix_stack& a, const matrix_stack& b, const matr
   return batch;
 }
 
+/// How far matrix i of a stack lies behind the first, by its strides along the batch axes.
+inline std::int64_t batch_offset(std::int64_t i, const dims& batch, const dims& strides) {
+  std::int64_t offset = 0;
+  for (int d = batch.rank() - 1; d >= 0; i /= batch[d], --d) offset += i % batch[d] * strides[d];
+  return offset;
+}
+
 /// What is applied to each finished block of a product; may be empty. One type, so that a product is compiled once per
 /// element type and not once per expression.
 struct epilogue_function {

@@ -51,10 +51,7 @@ struct extreme_so_far : extreme<T, Largest> {
   template <class Packet>
   Packet packetOp(const Packet& a, const Packet& b) const {
     namespace in = Eigen::internal;
-    if constexpr (Largest)
-      return in::pselect(in::pcmp_eq(b, b), in::pmax(a, b), b);
-    else
-      return in::pselect(in::pcmp_eq(b, b), in::pmin(a, b), b);
+    return in::pselect(in::pcmp_eq(b, b), Largest ? in::pmax(a, b) : in::pmin(a, b), b);
   }
 };
 template <bool Largest, class T, class A, class B>
@@ -68,38 +65,60 @@ auto extreme_of(const lazy<T, A>& a, const lazy<T, B>& b) {
     return made(a.x.binaryExpr(b.x, extreme<T, Largest>{}));
 }
 
+/// A comparison of vectors, all bits or none where it holds or not, of single numbers 1 or 0; and the choice by one, as
+/// Eigen's pselect takes them. '-' is "at most".
+template <class T, char Kind>
+struct truth {
+  template <class Packet>
+  Packet packetOp(const Packet& a, const Packet& b) const {
+    namespace in = Eigen::internal;
+    return Kind == '=' ? in::pcmp_eq(a, b) : Kind == '<' ? in::pcmp_lt(a, b) : in::pcmp_le(a, b);
+  }
+  template <class Packet>
+  Packet packetOp(const Packet& c, const Packet& a, const Packet& b) const {
+    return Eigen::internal::pselect(c, a, b);
+  }
+  T operator()(T a, T b) const { return T(Kind == '=' ? a == b : Kind == '<' ? a < b : a <= b); }
+  T operator()(T c, T a, T b) const { return c != 0 ? a : b; }
+};
+/// Truth values, each as a number.
+template <char Kind, class T, class A, class B>
+auto truths(const lazy<T, A>& a, const lazy<T, B>& b) {
+  return lazy<bool, Eigen::CwiseBinaryOp<truth<T, Kind>, const A, const B>>{{a.x, b.x}};
+}
+/// Each as a truth value.
+template <class T, class X>
+auto plain(const lazy<T, X>& a) {
+  if constexpr (std::same_as<T, typename X::Scalar>)
+    return a;
+  else
+    return made(a.x.unaryExpr([](auto v) { return v != 0; }));
+}
+template <class T, class C, class A, class B>
+auto where(const lazy<bool, C>& c, const lazy<T, A>& a, const lazy<T, B>& b) {
+  if constexpr (std::same_as<T, typename C::Scalar>)
+    return made(Eigen::CwiseTernaryOp<truth<T, '?'>, const C, const A, const B>(c.x, a.x, b.x));
+  else
+    return made(plain(c).x.select(a.x, b.x));
+}
+
 // ---- what rules may call -----------------------------------------------------------------------------------
 
 // clang-format off
-template <class T, class A, class B>
-auto operator+(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x + b.x); }
-template <class T, class A, class B>
-auto operator-(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x - b.x); }
-template <class T, class A, class B>
-auto operator*(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x * b.x); }
-template <class T, class A, class B>
-auto operator/(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x / b.x); }
+template <class T, class A, class B> auto operator+(lazy<T, A> a, lazy<T, B> b) { return made(a.x + b.x); }
+template <class T, class A, class B> auto operator-(lazy<T, A> a, lazy<T, B> b) { return made(a.x - b.x); }
+template <class T, class A, class B> auto operator*(lazy<T, A> a, lazy<T, B> b) { return made(a.x * b.x); }
+template <class T, class A, class B> auto operator/(lazy<T, A> a, lazy<T, B> b) { return made(a.x / b.x); }
 template <class T, class A> auto operator-(const lazy<T, A>& a) { return made(-a.x); }
-template <class T, class A, class B>
-auto operator==(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x == b.x); }
-template <class T, class A, class B>
-auto operator!=(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x != b.x); }
-template <class T, class A, class B>
-auto operator<(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x < b.x); }
-template <class T, class A, class B>
-auto operator<=(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x <= b.x); }
-template <class T, class A, class B>
-auto operator>(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x > b.x); }
-template <class T, class A, class B>
-auto operator>=(const lazy<T, A>& a, const lazy<T, B>& b) { return made(a.x >= b.x); }
-template <class T, class C, class A, class B>
-auto where(const lazy<bool, C>& c, const lazy<T, A>& a, const lazy<T, B>& b) { return made(c.x.select(a.x, b.x)); }
-template <class T, class A, class B>
-auto minimum(const lazy<T, A>& a, const lazy<T, B>& b) { return extreme_of<false>(a, b); }
-template <class T, class A, class B>
-auto maximum(const lazy<T, A>& a, const lazy<T, B>& b) { return extreme_of<true>(a, b); }
-template <class T, class A, class B>
-auto pow(const lazy<T, A>& a, const lazy<T, B>& b) { return made(Eigen::pow(a.x, b.x)); }
+template <class T, class A, class B> auto operator==(lazy<T, A> a, lazy<T, B> b) { return truths<'='>(a, b); }
+template <class T, class A, class B> auto operator!=(lazy<T, A> a, lazy<T, B> b) { return made(a.x != b.x); }
+template <class T, class A, class B> auto operator<(lazy<T, A> a, lazy<T, B> b) { return truths<'<'>(a, b); }
+template <class T, class A, class B> auto operator<=(lazy<T, A> a, lazy<T, B> b) { return truths<'-'>(a, b); }
+template <class T, class A, class B> auto operator>(lazy<T, A> a, lazy<T, B> b) { return truths<'<'>(b, a); }
+template <class T, class A, class B> auto operator>=(lazy<T, A> a, lazy<T, B> b) { return truths<'-'>(b, a); }
+template <class T, class A, class B> auto minimum(lazy<T, A> a, lazy<T, B> b) { return extreme_of<false>(a, b); }
+template <class T, class A, class B> auto maximum(lazy<T, A> a, lazy<T, B> b) { return extreme_of<true>(a, b); }
+template <class T, class A, class B> auto pow(lazy<T, A> a, lazy<T, B> b) { return made(Eigen::pow(a.x, b.x)); }
 template <class T, class A> auto isnan(const lazy<T, A>& a) { return made(a.x.isNaN()); }
 template <class T, class A> auto isinf(const lazy<T, A>& a) { return made(a.x.isInf()); }
 template <class T, class A> auto isfinite(const lazy<T, A>& a) { return made(a.x.isFinite()); }
@@ -140,7 +159,7 @@ inline constexpr bool lacks_op = OneOf<Op, hypot_op, fmod_op, remainder_op, trun
                                        erfc_op, polygamma_op, digamma_op, lgamma_op>;
 /// Whether Eigen runs this op on operands of a floating type with vectors.
 template <class Op>
-inline constexpr bool has_vectors = !lacks_op<Op> && !OneOf<Op, where_op, asinh_op, acosh_op, atanh_op>;
+inline constexpr bool has_vectors = !lacks_op<Op> && !OneOf<Op, asinh_op, acosh_op, atanh_op>;
 
 /// An op on one number of each operand: by the standard library where they are floating, by vectors of two of Cpu's
 /// where they are integers, whose overflow and division are defined there.
@@ -189,11 +208,6 @@ auto as(const lazy<T, X>& from) {
   else
     return made(from.x.unaryExpr(conversion<To>{}));
 }
-/// A float rounded to a half type, and a float again.
-template <class Half>
-struct rounding {
-  float operator()(float x) const { return static_cast<float>(static_cast<Half>(x)); }
-};
 
 /// An operand whose elements lie side by side, or one value, of which `p` then has as many as a register: `mask` is all
 /// ones or zero. One expression serves every mixture of the two without a branch.
@@ -213,6 +227,10 @@ struct strip_operand {
 template <class T, bool Largest>
 struct Eigen::internal::functor_traits<kiln::eigen::extreme_so_far<T, Largest>>
     : functor_traits<kiln::eigen::extreme<T, Largest>> {};
+template <class T, char Kind>
+struct Eigen::internal::functor_traits<kiln::eigen::truth<T, Kind>> {
+  enum { Cost = 1, PacketAccess = packet_traits<T>::HasCmp };
+};
 template <class T>
 struct Eigen::internal::functor_traits<kiln::eigen::strip_operand<T>> {
   enum { Cost = 1, PacketAccess = packet_traits<T>::Vectorizable, IsRepeatable = true };

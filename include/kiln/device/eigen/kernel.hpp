@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -44,13 +43,11 @@ class kernel {
   // f(get(operand) of each operand of instruction I).
   template <int I, class Get, class F>
   static auto with_operands(Get get, F f) {
-    constexpr instruction x = t[I];
-    if constexpr (op_at<I>::arity == 1)
-      return f(get(number<x.a>{}));
-    else if constexpr (op_at<I>::arity == 2)
-      return f(get(number<x.a>{}), get(number<x.b>{}));
-    else
-      return f(get(number<x.a>{}), get(number<x.b>{}), get(number<x.c>{}));
+    constexpr int from[] = {t[I].a, t[I].b, t[I].c};
+    return [&]<int... K>(std::integer_sequence<int, K...>) {
+      return f(get(number<from[K]>{})...);
+    }
+    (std::make_integer_sequence<int, op_at<I>::arity>{});
   }
 
   static constexpr bool once(int i) { return facts::per_strip(i); }
@@ -58,6 +55,10 @@ class kernel {
   static constexpr bool computes(int i) {
     return each(i) && facts::role_of(i) != role::read_back && is_op(t[i].code) &&
            !(Kind == kernel_kind::rows && facts::reduction_of(i) >= 0);
+  }
+  // Gives truths, which `where` takes.
+  static constexpr bool compares(int i) {
+    return computes(i) && t[i].type == dtype::boolean && is_floating(t[t[i].a].type);
   }
 
   // What is computed into a row of its own, and which row that is.
@@ -72,7 +73,8 @@ class kernel {
     else if constexpr (t[I].code == op_facts_table.cast)
       return is_floating(t[I].type) && is_floating(t[t[I].a].type) && compute_type(t[I].type) == t[I].type;
     else
-      return has_vectors<op_at<I>> && is_floating(compute_type(t[I].type)) && is_floating(t[t[I].a].type);
+      return has_vectors<op_at<I>> && (is_floating(compute_type(t[I].type)) || compares(I)) &&
+             (is_floating(t[t[I].a].type) || (std::same_as<op_at<I>, where_op> && compares(t[I].a)));
   }
   static constexpr rows_of_values stored = [] {
     std::array<bool, static_cast<std::size_t>(size)> vectors{};
@@ -170,7 +172,7 @@ class kernel {
     if constexpr (is_stored(I))
       return made(elements<element<I>, alignment_of_row<I>>(row<I>(now), now.n));
     else
-      return computed<I>(now);
+      return plain(computed<I>(now));
   }
   template <int I>
   static auto computed(const state& now) {
@@ -188,23 +190,24 @@ class kernel {
     } else if constexpr (Kind == kernel_kind::rows && facts::reduction_of(I) >= 0) {
       return made(elements<E>(static_cast<const E*>(now.s.finished[facts::reduction_of(I)]) + now.begin, now.n));
     } else if constexpr (x.code == op_facts_table.cast) {
-      const auto from = value<x.a>(now);
-      if constexpr (compute_type(x.type) != x.type)
-        return made(as<float>(from).x.unaryExpr(rounding<element_t<x.type>>{}));
-      else
-        return as<E>(from);
+      return as<E>(as<element_t<x.type>>(value<x.a>(now)));
     } else {
       using Op = op_at<I>;
       constexpr bool whole = !std::floating_point<element<x.a>> && !std::same_as<Op, where_op>;
-      return with_operands<I>([&]<int K>(number<K>) { return value<K>(now); },
-                              [](auto a, auto... more) {
-                                if constexpr (!lacks_op<Op> && !whole)
-                                  return Op::value(a, more...);
-                                else if constexpr (sizeof...(more) == 0)
-                                  return made(a.x.unaryExpr(scalar_rule<Op>{}));
-                                else
-                                  return made(a.x.binaryExpr(more.x..., scalar_rule<Op>{}));
-                              });
+      const auto get = [&]<int K>(number<K>) {
+        if constexpr (std::floating_point<E> && compares(K) && !is_stored(K))
+          return computed<K>(now);
+        else
+          return value<K>(now);
+      };
+      return with_operands<I>(get, [](auto a, auto... more) {
+        if constexpr (!lacks_op<Op> && !whole)
+          return Op::value(a, more...);
+        else if constexpr (sizeof...(more) == 0)
+          return made(a.x.unaryExpr(scalar_rule<Op>{}));
+        else
+          return made(a.x.binaryExpr(more.x..., scalar_rule<Op>{}));
+      });
     }
   }
   // A value that does not change along the strip.
@@ -225,8 +228,7 @@ class kernel {
     } else if constexpr (facts::reduction_of(I) >= 0) {
       v = common::from_bits<E>(s.rows[facts::reduction_of(I)]);
     } else if constexpr (x.code == op_facts_table.cast) {
-      v = conversion<E>{}(known(number<x.a>{}));
-      if constexpr (compute_type(x.type) != x.type) v = rounding<element_t<x.type>>{}(v);
+      v = conversion<E>{}(conversion<element_t<x.type>>{}(known(number<x.a>{})));
     } else {
       v = with_operands<I>(known, scalar_rule<op_at<I>>{});
     }
@@ -235,7 +237,7 @@ class kernel {
 
   template <int I>
   static void store(const state& now) {
-    if constexpr (is_stored(I)) places<element<I>, alignment_of_row<I>>(row<I>(now), now.n) = computed<I>(now).x;
+    if constexpr (is_stored(I)) places<element<I>, alignment_of_row<I>>(row<I>(now), now.n) = plain(computed<I>(now)).x;
   }
   template <int R>
   static void deliver(const state& now) {
@@ -246,14 +248,8 @@ class kernel {
       if (!p) return;  // a gradient nobody asked for
       places<S> to(p + now.begin, now.n);
       const auto what = as<compute_t<S>>(value<I>(now));
-      if constexpr (!std::same_as<S, bool>) {
-        if (now.s.add[R]) {
-          if constexpr (std::same_as<S, compute_t<S>>)
-            return static_cast<void>(to += what.x);
-          else
-            return static_cast<void>(to = as<S>(made(as<float>(made(to)).x + what.x)).x);
-        }
-      }
+      if constexpr (!std::same_as<S, bool>)
+        if (now.s.add[R]) return static_cast<void>(to = as<S>(as<compute_t<S>>(made(to)) + what).x);
       to = as<S>(what).x;
     }
   }
@@ -292,12 +288,12 @@ class kernel {
       if constexpr (facts::per_strip(I)) prepare<I>(s, now);
       find<I>(s, now);
     });
-    for (Index i = 0; i < s.count; i += now.n) {
-      now.begin = i;
-      now.n = in_blocks ? std::min<Index>(block, s.count - i) : s.count;
+    for (; now.begin < s.count; now.begin += now.n) {
+      now.n = in_blocks ? std::min<Index>(block, s.count - now.begin) : s.count;
       each_below<size>([&]<int I>(number<I>) { store<I>(now); });
       each_below<t.result_count()>([&]<int R>(number<R>) { deliver<R>(now); });
       each_below<size>([&]<int I>(number<I>) { reduce<I>(now); });
+      if constexpr (!in_blocks) return;
     }
   }
 };

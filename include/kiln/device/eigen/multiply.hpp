@@ -16,8 +16,7 @@
 
 namespace kiln::eigen::inline KILN_VERSION_ISA {
 
-using kiln::detail::epilogue_function;
-using kiln::detail::matrix_stack;
+using kiln::detail::batch_offset, kiln::detail::epilogue_function, kiln::detail::matrix_stack;
 
 template <class T>
 using strided_matrix = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
@@ -64,20 +63,15 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
                             Eigen::OuterStride<Eigen::Dynamic>>;
   auto part = [&](std::int64_t i, std::int64_t r0) {
     const std::int64_t rows = std::min(rows_together, m - r0);
-    std::int64_t oa = r0 * a.row_stride, ob = 0, oo = r0 * out.row_stride, rest = i;
-    for (int d = batch.rank() - 1; d >= 0; --d) {
-      const std::int64_t at = rest % batch[d];
-      rest /= batch[d];
-      oa += at * sa[d];
-      ob += at * sb[d];
-      oo += at * so[d];
-    }
-    result to(out_data + oo, rows, n, Eigen::OuterStride<Eigen::Dynamic>(std::max(out.row_stride, n)));
+    const T* const left_data = a_data + r0 * a.row_stride + batch_offset(i, batch, sa);
+    const T* const right_data = b_data + batch_offset(i, batch, sb);
+    T* const to_data = out_data + r0 * out.row_stride + batch_offset(i, batch, so);
+    result to(to_data, rows, n, Eigen::OuterStride<Eigen::Dynamic>(std::max(out.row_stride, n)));
     if (k == 0) {
       if (!add) to.setZero();
     } else {
-      as_matrix(a_data + oa, rows, k, a.row_stride, a.column_stride, [&](const auto& left) {
-        as_matrix(b_data + ob, k, n, b.row_stride, b.column_stride, [&](const auto& right) {
+      as_matrix(left_data, rows, k, a.row_stride, a.column_stride, [&](const auto& left) {
+        as_matrix(right_data, k, n, b.row_stride, b.column_stride, [&](const auto& right) {
           if (add)
             to.noalias() += left * right;
           else

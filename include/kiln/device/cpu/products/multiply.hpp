@@ -12,6 +12,7 @@
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
+using kiln::detail::batch_offset;
 using kiln::detail::epilogue_function;
 using kiln::detail::matrix_stack;
 
@@ -71,18 +72,10 @@ void multiply(const matrix_stack& a, const T* a_data, const matrix_stack& b, con
   if (summed) begin_with_zeros();
   product.add = accumulate || summed;
   for (std::int64_t i = 0; i < batches; ++i) {
-    std::int64_t rest = i;
-    product.a = a_data;
-    product.b = b_data;
-    product.c = out_data;
+    product.a = a_data + batch_offset(i, batch, sa);
+    product.b = b_data + batch_offset(i, batch, sb);
+    product.c = out_data + batch_offset(i, batch, so);
     product.done.first = i;
-    for (int d = batch.rank() - 1; d >= 0; --d) {
-      const std::int64_t at = rest % batch[d];
-      rest /= batch[d];
-      product.a += at * sa[d];
-      product.b += at * sb[d];
-      product.c += at * so[d];
-    }
     run_gemm(product);
   }
 }
