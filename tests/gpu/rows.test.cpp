@@ -1,171 +1,38 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reductions and row programs over drawn axes and layouts, with their gradients, against plain loops over doubles.
 #include "operands.hpp"
+#include "support/device_rows.hpp"
 
 using namespace gpu_test;
 
 namespace {
 
-using row = std::vector<double>;
-
-double mean_of(const row& x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-double log_sum_exp(const row& x) {
-  const double most = *std::max_element(x.begin(), x.end());
-  double sum = 0;
-  for (const double v : x) sum += std::exp(v - most);
-  return most + std::log(sum);
-}
-double mean_square(const row& x, double from) {
-  double sum = 0;
-  for (const double v : x) sum += (v - from) * (v - from);
-  return sum / static_cast<double>(x.size());
-}
-template <class F>
-row mapped(row x, F f) {
-  for (double& v : x) v = f(v);
-  return x;
-}
-
-// `on_row` gives a row's results from its values: one number, or one for each element.
-template <class T, class OnTensors>
-void check_rows(const char* name, std::uint64_t seed, const OnTensors& on_tensors, row (*on_row)(const row&)) {
-  drawing draw(seed);
-  dims domain = drawn_domain(draw, 3);
-  const std::int64_t axis = draw.below(domain.rank());
-  const bool gradients = draw.below(2) == 0 && domain[static_cast<int>(axis)] <= 40;
-  if (!gradients && draw.once_in(3)) domain[static_cast<int>(axis)] += everything() ? 3000 : 300;
-  const operand<T> x = drawn_operand<T>(draw, domain, -2, 2, gradients, draw.below(2) == 0);
-  const std::int64_t n = domain[static_cast<int>(axis)];
-  const on_device<T> got = on_tensors(x.view.expand(domain), axis);
-  const std::vector<double> values = to_host(got), weights = [&] {
-    std::vector<double> w(values.size());
-    for (double& v : w) v = number(rounded<T>(draw.between(-1, 1)));
-    return w;
-  }();
-  // Rows are walked through by their first element; a result's place follows from its own strides.
-  const bool whole = got.numel() == count(domain);
-  std::vector<double> wanted(values.size()), slopes(x.values.size());
-  dims rows = domain;
-  rows[static_cast<int>(axis)] = 1;
-  each_index(rows, [&](dims index) {
-    const auto place = [&](std::int64_t i) {
-      std::int64_t at = 0;
-      for (int d = 0; d < domain.rank(); ++d) {
-        const std::int64_t size = d == axis && !whole ? 1 : domain[d];
-        at = at * size + (d == axis ? (whole ? i : 0) : index[d]);
-      }
-      return static_cast<std::size_t>(at);
-    };
-    row here;
-    for (std::int64_t i = 0; i < n; ++i) {
-      index[static_cast<int>(axis)] = i;
-      here.push_back(x.at(index));
-    }
-    const row out = on_row(here);
-    for (std::size_t i = 0; i < out.size(); ++i) wanted[place(static_cast<std::int64_t>(i))] = out[i];
-    if (!gradients) return;
-    for (std::int64_t k = 0; k < n; ++k) {
-      row up = here, down = here;
-      const double h = 1e-6;
-      up[static_cast<std::size_t>(k)] += h, down[static_cast<std::size_t>(k)] -= h;
-      const row above = on_row(up), below = on_row(down);
-      index[static_cast<int>(axis)] = k;
-      for (std::size_t i = 0; i < out.size(); ++i)
-        slopes[x.place(index)] += weights[place(static_cast<std::int64_t>(i))] * (above[i] - below[i]) / (2 * h);
-    }
-  });
-  INFO(std::string(name), " in ", kiln::name(dtype_of<T>), ", seed ", seed, ", sizes ", message(domain), ", axis ",
-       axis, ", strides ", message(x.strides));
-  CHECK(distance(values, wanted) <= tolerance<T>());
-  if (!gradients) return;
-  backward(sum(on_tensors(x.view.expand(domain), axis) * to_device<T>(weights, got.sizes())));
-  CHECK(distance(to_host(x.base.grad()), slopes) <= std::max(3 * tolerance<T>(), 1e-7));
-}
-
-template <std::uint64_t seed, class OnTensors>
-void check_floating(const char* name, const OnTensors& on_tensors, row (*on_row)(const row&)) {
+// In all floating types, or one of them.
+constexpr auto check_floating = [](auto seed, const char* name, const auto& on_tensors,
+                                   device_test::row (*on_row)(const device_test::row&)) {
   for (std::uint64_t i = 0; i < (everything() ? 5 : 1); ++i) {
     const std::uint64_t each = seed * 1000 + i;
-    if constexpr (all_types || seed % 3 == 1) check_rows<float>(name, each, on_tensors, on_row);
-    if constexpr (all_types || seed == 2) check_rows<bfloat16>(name, each, on_tensors, on_row);
-    if constexpr (all_types) check_rows<double>(name, each, on_tensors, on_row);
+    if constexpr (all_types || seed % 3 == 1)
+      device_test::check_rows<Cuda, float>(name, each, most_elements(), on_tensors, on_row);
+    if constexpr (all_types || seed == 2)
+      device_test::check_rows<Cuda, bfloat16>(name, each, most_elements(), on_tensors, on_row);
+    if constexpr (all_types) device_test::check_rows<Cuda, double>(name, each, most_elements(), on_tensors, on_row);
   }
-}
+};
 
 }  // namespace
 
 TEST_CASE("gpu: row programs and their gradients are those of plain loops") {
   emulate::stand_in();
-  check_floating<1>(
-      "softmax", [](const auto& x, std::int64_t axis) { return softmax(x, axis); },
-      [](const row& x) {
-        const double total = log_sum_exp(x);
-        return mapped(x, [&](double v) { return std::exp(v - total); });
-      });
-  check_floating<2>(
-      "layer_norm", [](const auto& x, std::int64_t axis) { return layer_norm(x, axis, 1e-2); },
-      [](const row& x) {
-        const double m = mean_of(x), by = 1 / std::sqrt(mean_square(x, m) + 1e-2);
-        return mapped(x, [&](double v) { return (v - m) * by; });
-      });
-  check_floating<3>(
-      "rms_norm", [](const auto& x, std::int64_t axis) { return rms_norm(x, axis, 1e-2); },
-      [](const row& x) {
-        const double by = 1 / std::sqrt(mean_square(x, 0) + 1e-2);
-        return mapped(x, [&](double v) { return v * by; });
-      });
-  check_floating<5>(
-      "log_softmax", [](const auto& x, std::int64_t axis) { return log_softmax(x, axis); },
-      [](const row& x) {
-        const double total = log_sum_exp(x);
-        return mapped(x, [&](double v) { return v - total; });
-      });
-  check_floating<6>(
-      "x * tanh(mean(x)) - max(x)",
-      [](const auto& x, std::int64_t axis) { return x * tanh(mean(x, axis, true)) - max(x, axis, true); },
-      [](const row& x) {
-        const double m = std::tanh(mean_of(x)), most = *std::max_element(x.begin(), x.end());
-        return mapped(x, [&](double v) { return v * m - most; });
-      });
+  device_test::each_row_program(check_floating);
 }
 
 TEST_CASE("gpu: reductions and their gradients are those of plain loops") {
   emulate::stand_in();
-  check_floating<7>(
-      "sum", [](const auto& x, std::int64_t axis) { return sum(x, axis); },
-      [](const row& x) { return row{mean_of(x) * static_cast<double>(x.size())}; });
-  check_floating<8>(
-      "mean(x * x)", [](const auto& x, std::int64_t axis) { return mean(x * x, axis); },
-      [](const row& x) { return row{mean_square(x, 0)}; });
-  check_floating<9>(
-      "logsumexp", [](const auto& x, std::int64_t axis) { return logsumexp(x, axis); },
-      [](const row& x) { return row{log_sum_exp(x)}; });
-  check_floating<12>(
-      "max", [](const auto& x, std::int64_t axis) { return max(x, axis); },
-      [](const row& x) { return row{*std::max_element(x.begin(), x.end())}; });
+  device_test::each_reduction(check_floating);
 }
 
 TEST_CASE("gpu: reductions over several axes") {
   emulate::stand_in();
-  for (std::uint64_t seed = 0; seed < (everything() ? 20 : 1); ++seed) {
-    drawing draw(seed + 77);
-    const dims domain{1 + draw.below(9), 1 + draw.below(30), 1 + draw.below(7), 1 + draw.below(40)};
-    const operand<float> x = drawn_operand<float>(draw, domain, -2, 2, false, seed % 2 == 0);
-    const auto whole = x.view.expand(domain);
-    std::vector<double> outer(static_cast<std::size_t>(domain[1] * domain[3])),
-        inner(static_cast<std::size_t>(domain[0] * domain[2]));
-    double all = 0;
-    each_index(domain, [&](const dims& i) {
-      const double v = x.at(i);
-      all += v;
-      outer[static_cast<std::size_t>(i[1] * domain[3] + i[3])] += v;
-      inner[static_cast<std::size_t>(i[0] * domain[2] + i[2])] += v;
-    });
-    INFO("seed ", seed, ", sizes ", message(domain), ", strides ", message(x.strides));
-    CHECK(distance(to_host(on_device<float>(sum(whole, {0, 2}))), outer) <= 2e-5);
-    CHECK(distance(to_host(on_device<float>(sum(whole, {1, 3}))), inner) <= 2e-5);
-    CHECK(std::abs(static_cast<double>(on_device<float>(sum(whole)).item()) - all) <= 1e-3);
-  }
+  for (std::uint64_t seed = 0; seed < (everything() ? 20 : 1); ++seed) device_test::check_several_axes<Cuda>(seed);
 }
