@@ -11,6 +11,7 @@
 #include "support/device_draws.hpp"
 #include "support/device_indexing.hpp"
 #include "support/device_layers.hpp"
+#include "support/device_modules.hpp"
 #include "support/device_optimizers.hpp"
 
 using namespace kiln;
@@ -47,6 +48,10 @@ TEST_CASE("EigenCpu: convolution, pooling, batch norm and attention") {
 
 TEST_CASE("EigenCpu: steps of Adam on one buffer are those of Cpu") {
   device_test::check_adam<EigenCpu>();
+}
+
+TEST_CASE("EigenCpu: modules train as those of Cpu do") {
+  device_test::check_modules<EigenCpu>();
 }
 
 TEST_CASE("EigenCpu: transforms of functions") {
