@@ -241,24 +241,29 @@ inline constexpr auto written_tape = finished([](program& out) { detail::flatten
 
 namespace detail {
 
+struct trial {
+  int size = 0, results = 0;
+  op_set missing;
+};
+/// What `Build` makes with the rules of `Some`, and which others it asks for. A variable, as clang would run it anew with
+/// every call of a function whose constant it is, and all that counts as steps of one constant expression.
+template <class List, op_set Some, class Build>
+inline constexpr trial tried = [] {
+  trial t;
+  rule_table ops = op_table_with<List, Some>::table;
+  ops.missing = &t.missing;
+  program p;
+  Build{}(p, ops);
+  t.size = p.size();
+  t.results = p.result_count;
+  return t;
+}();
+
 /// Runs `build(program&, const rule_table&)` as `finished` does, with the rules of `Some`; where it asks for others
 /// (what a rule writes may depend on its operands), again with those.
 template <class List, op_set Some, class Build>
 constexpr auto finished_with(Build build) {
-  struct trial {
-    int size = 0, results = 0;
-    op_set missing;
-  };
-  constexpr trial made = [] {
-    trial t;
-    rule_table ops = op_table_with<List, Some>::table;
-    ops.missing = &t.missing;
-    program p;
-    Build{}(p, ops);
-    t.size = p.size();
-    t.results = p.result_count;
-    return t;
-  }();
+  constexpr trial made = tried<List, Some, Build>;
   if constexpr (made.missing == op_set{})
     return tape_of<made.size, made.results>([=](program& p) { build(p, op_table_with<List, Some>::table); });
   else

@@ -204,14 +204,23 @@ constexpr tape<N, R> tape_of(Build build) {
   return t;
 }
 
+namespace detail {
+
+/// How many instructions and results `Build` makes. A variable, so that clang does not count its steps again as those of
+/// a function that asks for it.
+template <class Build>
+inline constexpr std::array<int, 2> size_made_by = [] {
+  program p;
+  Build{}(p);
+  return std::array<int, 2>{p.size(), p.result_count};
+}();
+
+}  // namespace detail
+
 /// Runs `build(program&)` in a constant expression and keeps the result as a tape of exactly its size.
 template <class Build>
 constexpr auto finished(Build build) {
-  constexpr auto size = [] {
-    program p;
-    Build{}(p);
-    return std::array<int, 2>{p.size(), p.result_count};
-  }();
+  constexpr std::array<int, 2> size = detail::size_made_by<Build>;
   return tape_of<size[0], size[1]>(build);
 }
 
