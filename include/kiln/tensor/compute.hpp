@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include <kiln/expr/own_ops.hpp>
@@ -57,7 +58,7 @@ const dims& find_sizes(const E& e, const collected<E>& c, dims& room) {
       throw;
     }
   } else {
-    return room = shape_of(e);
+    return *std::construct_at(&room, shape_of(e));
   }
 }
 
@@ -123,9 +124,9 @@ template <bool Tracked = true, class E>
 
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
 /// the target's sizes and the target's elements each have a place of their own, graph_error if the expression needs a
-/// gradient and the target is a leaf that requires grad, and for views of such leaves. To copy, nothing
-/// of the target's old value being meant, it does what needs no more than a kernel over the expression; else, where
-/// sizes differ or the target has a history, nothing: false.
+/// gradient and the target is a leaf that requires grad, and for views of such leaves. `to_copy` asks for a kernel that
+/// reads nothing of the target: where sizes differ or the target has a history that does not do, so nothing is done, and
+/// the answer is false.
 template <class E>
 bool compute_in_place(const E& e, const ref<tensor_state>& target, bool to_copy = false) {
   collected<E> c(e);

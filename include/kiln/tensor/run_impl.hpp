@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -19,8 +20,7 @@ KILN_INLINE const dims& broadcast_leaves(const tensor_state* const* leaf, int le
   for (int i = 1; i < leaves; ++i) {
     const dims& more = leaf[i]->sizes;
     if (more.rank() == 0 || more == *sizes) continue;
-    if (sizes != &room) room = *sizes;
-    sizes = &room;
+    if (sizes != &room) sizes = std::construct_at(&room, *sizes);
     broadcast_into(room, more);
   }
   return *sizes;
