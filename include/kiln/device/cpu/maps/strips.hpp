@@ -113,7 +113,7 @@ inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool n
   const std::int64_t head = std::min(n, elements_to_line(p.out[0], job.out[0].size()));
   auto move = [&](std::int64_t elements) {
     for (int k = 0; k < program.slots; ++k)
-      if (p.step[static_cast<std::size_t>(k)] && job.in[k].data)
+      if (job.in[k].data && p.step[static_cast<std::size_t>(k)])
         p.in[static_cast<std::size_t>(k)] = at(p.in[static_cast<std::size_t>(k)], elements, job.in[k].size);
     p.out[0] = at(p.out[0], elements, job.out[0].size());
   };
