@@ -125,8 +125,8 @@ template <bool Tracked = true, class E>
 /// Overwrites `target` with the values of an expression that may read it. Throws shape_error unless the expression has
 /// the target's sizes and the target's elements each have a place of their own, graph_error if the expression needs a
 /// gradient and the target is a leaf that requires grad, and for views of such leaves. `to_copy` asks for a kernel that
-/// reads nothing of the target: where sizes differ or the target has a history that does not do, so nothing is done, and
-/// the answer is false.
+/// reads nothing of the target. Where sizes differ or the target has a history that will not do: nothing is done then,
+/// and the answer is false.
 template <class E>
 bool compute_in_place(const E& e, const ref<tensor_state>& target, bool to_copy = false) {
   collected<E> c(e);

@@ -61,8 +61,8 @@ inline void put_converted(T* to, std::int64_t stride, const void* from, bool wid
 }  // namespace detail
 
 /// Puts a contiguous strip of one type into places `stride` apart of another, or adds it, rounding as computing does: a
-/// double becomes half or bfloat16 by way of float.
-/// Where the types differ, and for adding, the strip is of float or double.
+/// double becomes half or bfloat16 by way of float. Where the types differ, and for adding, the strip is of float or
+/// double.
 inline void put_strip(void* to, dtype to_type, std::int64_t stride, const void* from, dtype from_type, std::int64_t n,
                       bool add) {
   if (!add && to_type == from_type) return scatter(to, stride, from, n, size_of(to_type));
