@@ -246,7 +246,7 @@ struct trial {
   op_set missing;
 };
 /// What `Build` makes with the rules of `Some`, and which others it asks for. A variable, as clang would run it anew with
-/// every call of a function whose constant it is, and all that counts as steps of one constant expression.
+/// every call of a function whose constant it is, and count all that as steps of one constant expression.
 template <class List, op_set Some, class Build>
 inline constexpr trial tried = [] {
   trial t;

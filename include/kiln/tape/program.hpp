@@ -206,8 +206,8 @@ constexpr tape<N, R> tape_of(Build build) {
 
 namespace detail {
 
-/// How many instructions and results `Build` makes. A variable, so that clang does not count its steps again as those of
-/// a function that asks for it.
+/// How many instructions and results `Build` makes. A variable, so that clang does not count its steps again as those
+/// of a function that asks for it.
 template <class Build>
 inline constexpr std::array<int, 2> size_made_by = [] {
   program p;
