@@ -245,8 +245,8 @@ struct trial {
   int size = 0, results = 0;
   op_set missing;
 };
-/// What `Build` makes with the rules of `Some`, and which others it asks for. A variable, as clang would run it anew with
-/// every call of a function whose constant it is, and count all that as steps of one constant expression.
+/// What `Build` makes with the rules of `Some`, and which others it asks for. A variable, as clang would run it anew
+/// with every call of a function whose constant it is, and count all that as steps of one constant expression.
 template <class List, op_set Some, class Build>
 inline constexpr trial tried = [] {
   trial t;
