@@ -3,24 +3,17 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include <kiln/core/half.hpp>
 #include <kiln/device/cpu/products/gemm_edge.hpp>
 
+#include "numbers.hpp"
+
 using namespace kiln::cpu::detail;
+using product_test::whole_numbers;
 
 namespace {
-
-// Small whole numbers: every sum is exact, so the result has no tolerance.
-template <class T>
-std::vector<T> numbers(std::int64_t count) {
-  static std::mt19937 bits(5);
-  std::vector<T> out;
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<T>(static_cast<float>(bits() % 9) - 4));
-  return out;
-}
 
 enum class edge { packed, at_the_end, after_others };  // of B: what lies beyond and before the columns
 
@@ -36,9 +29,9 @@ void check_edge(edge where) {
           const bool add = (rows + columns) % 2 == 0;
           const std::int64_t line = along ? depth + 2 : rows + 3, row = by_rows ? width + 2 : 1;
           const std::int64_t column = by_rows ? 1 : rows + 2, there = where == edge::packed ? width : columns;
-          const auto a = numbers<T>((along ? rows : depth) * line);
-          const auto b = numbers<T>(before + depth * there);  // ends where the last column does
-          auto c = numbers<S>(rows * row + columns * column);
+          const auto a = whole_numbers<T>((along ? rows : depth) * line);
+          const auto b = whole_numbers<T>(before + depth * there);  // ends where the last column does
+          auto c = whole_numbers<S>(rows * row + columns * column);
           auto expected = c;
           for (int i = 0; i < rows; ++i) {
             for (int j = 0; j < columns; ++j) {

@@ -3,23 +3,17 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include <kiln/core/half.hpp>
 #include <kiln/device/cpu/products/gemm_pack.hpp>
 
+#include "numbers.hpp"
+
 using namespace kiln::cpu::detail;
+using product_test::numbers;
 
 namespace {
-
-template <class T>
-std::vector<T> numbers(std::int64_t count) {
-  static std::mt19937 bits(5);
-  std::vector<T> out;
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<T>(static_cast<float>(bits() % 2001) / 1000 - 1));
-  return out;
-}
 
 template <int Count, class T, class S>
 void check_panel() {

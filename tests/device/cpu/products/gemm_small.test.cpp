@@ -4,24 +4,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include <kiln/device/cpu/products/gemm_small.hpp>
 
+#include "numbers.hpp"
+
 using namespace kiln::cpu::detail;
+using product_test::whole_numbers;
 
 namespace {
-
-std::mt19937 bits(7);
-
-template <class T>
-std::vector<T> numbers(std::int64_t count) {
-  std::vector<T> out;
-  // Small whole numbers: every sum is exact, so the result has no tolerance.
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<T>(static_cast<int>(bits() % 9) - 4));
-  return out;
-}
 
 // Operand and result are row-major or column-major with room between their lines, or have no stride of 1.
 struct strides {
@@ -37,8 +29,8 @@ template <class T>
 int wrong_elements(std::int64_t m, std::int64_t n, std::int64_t k, unsigned kind_a, unsigned kind_b, unsigned kind_c,
                    bool add) {
   const strides sa = laid_out(m, k, kind_a), sb = laid_out(k, n, kind_b), sc = laid_out(m, n, kind_c);
-  const auto a = numbers<T>(m * sa.row + k * sa.column), b = numbers<T>(k * sb.row + n * sb.column);
-  auto c = numbers<T>(m * sc.row + n * sc.column), expected = c;
+  const auto a = whole_numbers<T>(m * sa.row + k * sa.column), b = whole_numbers<T>(k * sb.row + n * sb.column);
+  auto c = whole_numbers<T>(m * sc.row + n * sc.column), expected = c;
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
       T& to = expected[static_cast<std::size_t>(i * sc.row + j * sc.column)];
@@ -92,7 +84,7 @@ TEST_CASE("gemm small: products in the first-level cache are small, and of few r
 TEST_CASE("gemm small: few rows are the same bits on any number of threads, and finished once everywhere") {
   const std::int64_t n = 3001, k = 130;
   for (const std::int64_t m : {2, 3, 8}) {
-    const auto a = numbers<float>(m * k), b = numbers<float>(k * n);
+    const auto a = whole_numbers<float>(m * k), b = whole_numbers<float>(k * n);
     std::vector<float> one;
     for (const int threads : {1, 2, 5}) {
       kiln::cpu::set_num_threads(threads);

@@ -68,10 +68,6 @@ inline void run_flat(const task& job, std::int64_t begin, std::int64_t end, bool
   if (non_temporal) stream_fence();
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Brings the axes of a map into the order in which they are walked.
 inline void order_axes(task& job) {
   if (flatten(job)) return;

@@ -191,9 +191,9 @@ class strip_operands {
  protected:
   const task& job_;
   const compiled& program_;
+  const strip_shape shape_;
 
  private:
-  strip_shape shape_;
   strip_writer writer_;
   part_sums* sums_;
 

@@ -44,10 +44,6 @@ inline void add_wide(double* total, const T* values, std::int64_t n) {
   for (; i < n; ++i) total[i] += static_cast<double>(values[i]);
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Puts a strip of float or double into places `stride` apart, or adds it, rounding as computing in T does.
 template <class T>
 inline void put_converted(T* to, std::int64_t stride, const void* from, bool wide, std::int64_t n, bool add) {

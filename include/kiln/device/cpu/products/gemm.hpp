@@ -72,13 +72,7 @@ void gemm_with_rest(const gemm_problem<S>& p) {
   rest.done.column += whole.n;
   run_gemm(whole);
   const gemm_scratch<S> columns(p.a_col == 1 ? rest.n * p.k : 0);
-  if (p.a_col == 1) {
-    for (std::int64_t j = 0; j < rest.n; ++j)
-      for (std::int64_t q = 0; q < p.k; ++q) columns.data()[j * p.k + q] = rest.b[q * p.b_row + j * p.b_col];
-    rest.b = columns.data();
-    rest.b_row = 1;
-    rest.b_col = p.k;
-  }
+  if (p.a_col == 1) rest.move_b(columns.data(), 1, p.k);
   run_gemm(rest);
 }
 

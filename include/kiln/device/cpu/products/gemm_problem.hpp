@@ -47,6 +47,15 @@ struct gemm_problem {
     return {n, m, k, b, b_col, b_row, a, a_col, a_row, c, c_col, c_row, add, done, !swapped};
   }
 
+  // Copies B to where element (q, j) lies at to[q * row + j * col].
+  void move_b(S* to, std::int64_t row, std::int64_t col) {
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t q = 0; q < k; ++q) to[q * row + j * col] = b[q * b_row + j * b_col];
+    b = to;
+    b_row = row;
+    b_col = col;
+  }
+
   void finish(std::int64_t row, std::int64_t row_end, std::int64_t col, std::int64_t col_end) const {
     if (done.call == nullptr) return;
     if (swapped) {

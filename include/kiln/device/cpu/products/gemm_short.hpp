@@ -77,13 +77,7 @@ bool gemm_is_short(const gemm_problem<T>& p) {
 template <class T>
 void gemm_short(gemm_problem<T> p) {
   const gemm_scratch<T> copy(p.b_col == 1 ? 0 : p.k * p.n);
-  if (p.b_col != 1) {
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      for (std::int64_t q = 0; q < p.k; ++q) copy.data()[q * p.n + j] = p.b[q * p.b_row + j * p.b_col];
-    }
-    p.b = copy.data();
-    p.b_row = p.n;
-  }
+  if (p.b_col != 1) p.move_b(copy.data(), p.n, 1);
   // Columns of which B takes half of a first-level cache, and rows of which an epilogue finds the result in the second.
   constexpr std::int64_t block = 4 * gemm_vector<T>::lanes;
   const std::int64_t wide = std::int64_t{16384 / sizeof(T)} / p.k / block * block;

@@ -66,12 +66,7 @@ inline constexpr std::int64_t small_copy = 1024;  // elements of B, whose rows a
 template <class T>
 void gemm_small_copied(gemm_problem<T> p) {
   T copy[std::size_t{small_copy}];
-  for (std::int64_t j = 0; j < p.n; ++j) {
-    for (std::int64_t q = 0; q < p.k; ++q) copy[q * p.n + j] = p.b[q * p.b_row + j * p.b_col];
-  }
-  p.b = copy;
-  p.b_row = p.n;
-  p.b_col = 1;
+  p.move_b(copy, p.n, 1);
   gemm_small_tiles(p);
 }
 

@@ -23,16 +23,12 @@ namespace detail {
       throw value_error(message(program.reduced[r].name, ": no elements along the reduced axes of a tensor of shape ",
                                 job.domain, ", and the ", program.reduced[r].name,
                                 " of nothing is not defined: check for empty tensors first"));
-  std::array<std::uint64_t, max_slots> values;
-  std::array<const void*, max_slots> finished;
-  for (int r = 0; r < program.reductions; ++r) {
-    const std::size_t i = static_cast<std::size_t>(r);
-    put_bits(&values[i], program.reduced[r].type, program.reduced[r].identity);
-    finished[i] = &values[i];
-  }
+  std::array<std::uint64_t, max_slots> identities;
+  for (int r = 0; r < program.reductions; ++r)
+    identities[static_cast<std::size_t>(r)] = program.reduced[r].identity;
   rows_last(job);
   const int outer = job.domain.rank() - row_axes(job);
-  for (std::int64_t row = 0; row < rows; ++row) row_runner::finish_rows(job, outer, finished.data(), row, 1);
+  for (std::int64_t row = 0; row < rows; ++row) row_runner::finish_row(job, outer, identities.data(), row);
 }
 
 /// Whether rows are cut into strips: long ones, and those in pieces that are not worth copying together.
@@ -48,10 +44,6 @@ inline bool in_strips(const task& job, std::int64_t length) {
   if (lies) return length * program_of(job).cost >= 2 * work_per_thread;
   return length > (turned ? longest_turned : long_pieces);
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// Brings the axes of a row program into the order in which they are walked; how long a row is.
 inline std::int64_t order_row_axes(task& job) {

@@ -95,14 +95,7 @@ class row_strips {
     strip_runner(row_, plan_, writer_, nullptr, &now).units(begin, end);
   }
   void finish(std::int64_t row, const std::array<std::uint64_t, max_slots>& done) {
-    std::array<std::uint64_t, max_slots> values;
-    std::array<const void*, max_slots> finished;
-    for (int r = 0; r < program_.reductions; ++r) {
-      const std::size_t i = static_cast<std::size_t>(r);
-      put_bits(&values[i], program_.reduced[r].type, done[i]);
-      finished[i] = &values[i];
-    }
-    row_runner::finish_rows(job_, outer_, finished.data(), row, 1);
+    row_runner::finish_row(job_, outer_, done.data(), row);
   }
 
   const task& job_;

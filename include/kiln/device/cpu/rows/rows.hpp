@@ -57,15 +57,12 @@ class row_runner : strip_operands {
  public:
   row_runner(const task& job, strip_writer writer, part_sums* sums, std::int64_t length)
       : strip_operands(job, shape_of_rows(job, length), writer, sums),
-        length_(length),
-        outer_(job.domain.rank() - row_axes(job)),
-        block_(block_rows(job, length)),
-        non_temporal_(leaves_cache(job, length) && direct()),
+        non_temporal_(shape_.through_cache && direct()),
         kept_(static_cast<std::size_t>(program_.kept * length) * 8),
         finished_(static_cast<std::size_t>(program_.reduction_rooted ? program_.reductions * finished_rows * 8 : 0)) {
     for (int k = 0; k < program_.kept; ++k)
-      kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * length_ * 8;
-    strip_ = make_strip(job_, p_, std::min(program_.pass_length, length_));
+      kept_rows_[static_cast<std::size_t>(k)] = kept_.get() + static_cast<std::int64_t>(k) * shape_.length * 8;
+    strip_ = make_strip(job_, p_, std::min(program_.pass_length, shape_.length));
     strip_.rows = partial_.data();
     strip_.partial = partial_.data();
     strip_.kept = kept_rows_.data();
@@ -73,14 +70,14 @@ class row_runner : strip_operands {
 
   void rows(std::int64_t begin, std::int64_t end) {
     const bool in_place = direct();
-    const int axis = outer_ - 1;
+    const int axis = shape_.outer - 1;
     where_.go_to(begin);
     for (std::int64_t row = begin; row < end; where_.advance()) {
       // Rows that follow each other along the last of the other axes: as many as are turned together, or all.
       const std::int64_t first = axis < 0 ? 0 : where_[axis], along = axis < 0 ? 1 : job_.domain[axis];
-      const std::int64_t n = std::min({end - row, along - first, block_ > 1 ? block_ : along});
-      if (block_ > 1) turn(0, length_, n);
-      place(0, length_);
+      const std::int64_t n = std::min({end - row, along - first, shape_.turned > 1 ? shape_.turned : along});
+      if (shape_.turned > 1) turn(0, shape_.length, n);
+      place(0, shape_.length);
       for (std::int64_t i = 0;;) {
         if (non_temporal_)
           pass_cache();
@@ -89,14 +86,14 @@ class row_runner : strip_operands {
         if (program_.reduction_rooted)
           keep_finished(row);
         else if (!in_place)
-          deliver(0, length_);
+          deliver(0, shape_.length);
         ++row;
         if (++i == n) break;
         where_.place(axis, first + i);
         if (in_place)
           move();
         else
-          place(0, length_, i);
+          place(0, shape_.length, i);
       }
     }
     if (pending_) flush(end - pending_);
@@ -130,7 +127,7 @@ class row_runner : strip_operands {
   [[gnu::noinline]] void pass_cache() {
     void* const to = std::exchange(p_.out[0], result_buffer(0));
     passes();
-    stream(to, p_.out[0], static_cast<std::size_t>(length_) * job_.out[0].size());
+    stream(to, p_.out[0], static_cast<std::size_t>(shape_.length) * job_.out[0].size());
     p_.out[0] = to;
   }
 
@@ -145,14 +142,14 @@ class row_runner : strip_operands {
     for (int pass = 0; pass < program_.passes; ++pass) {
       strip_.pass = pass;
       program_.pass[pass].run(strip_);
-      if (length_ > program_.pass_length) rest_of(pass);
+      if (shape_.length > program_.pass_length) rest_of(pass);
     }
   }
   // A long row: strip after strip, pointers moved along.
   [[gnu::noinline]] void rest_of(int pass) {
     strip_pointers here = p_;
     std::array<void*, max_slots> kept = kept_rows_;
-    for (std::int64_t i = program_.pass_length; i < length_; i += program_.pass_length) {
+    for (std::int64_t i = program_.pass_length; i < shape_.length; i += program_.pass_length) {
       for (int k = 0; k < program_.slots; ++k)
         if (job_.in[k].data && here.step[static_cast<std::size_t>(k)])
           here.in[static_cast<std::size_t>(k)] =
@@ -164,7 +161,7 @@ class row_runner : strip_operands {
       for (int k = 0; k < program_.kept; ++k)
         kept[static_cast<std::size_t>(k)] =
             at(kept[static_cast<std::size_t>(k)], program_.pass_length, size_of(program_.kept_types[k]));
-      strip s = make_strip(job_, here, std::min(program_.pass_length, length_ - i));
+      strip s = make_strip(job_, here, std::min(program_.pass_length, shape_.length - i));
       s.rows = partial_.data();
       s.partial = partial_.data();
       s.kept = kept.data();
@@ -195,7 +192,7 @@ class row_runner : strip_operands {
     std::array<const void*, max_slots> finished;
     for (int k = 0; k < program_.reductions; ++k)
       finished[static_cast<std::size_t>(k)] = finished_.get() + k * finished_rows * 8;
-    finish_rows(job_, outer_, finished.data(), first, pending_);
+    finish_rows(job_, shape_.outer, finished.data(), first, pending_);
     pending_ = 0;
   }
 
@@ -233,11 +230,20 @@ class row_runner : strip_operands {
             at(from[static_cast<std::size_t>(k)], length, size_of(program_of(job).reduced[k].type));
     }
   }
+  /// The same for one row, whose reductions found this.
+  [[gnu::noinline]] static void finish_row(const task& job, int outer, const std::uint64_t* found, std::int64_t row) {
+    const compiled& program = program_of(job);
+    std::array<std::uint64_t, max_slots> values;
+    std::array<const void*, max_slots> finished;
+    for (int r = 0; r < program.reductions; ++r) {
+      const std::size_t i = static_cast<std::size_t>(r);
+      put_bits(&values[i], program.reduced[r].type, found[i]);
+      finished[i] = &values[i];
+    }
+    finish_rows(job, outer, finished.data(), row, 1);
+  }
 
  private:
-  std::int64_t length_;
-  int outer_;
-  std::int64_t block_;
   bool non_temporal_;
   scratch kept_, finished_;
   strip strip_;  ///< points to p_ and the arrays below
