@@ -46,46 +46,35 @@ using all_ops = op_list<
     softmax_op, log_softmax_op, logsumexp_op, squared_deviation_op, standard_deviation_op, layer_norm_op, rms_norm_op>;
 // clang-format on
 
-/// The ops that passes and executors write by themselves.
-struct listed_codes {
+/// All ops, with their rules or without. A rule_table that is made where something asks for it, so that a file without
+/// an expression does not compile it. A function that is no template takes it from its caller.
+template <bool WithRules>
+struct listed_table {
+  /// The ops that passes and executors write by themselves.
   static constexpr opcode add = opcode_of("add"), sum = opcode_of("sum"), cast = opcode_of("cast"),
                           where = opcode_of("where"), sub = opcode_of("sub"), mul = opcode_of("mul");
-};
-
-/// What is known of all ops without their rules: enough to cut, to print and to run a tape. A rule_table that is made
-/// where something asks for it, so that a file without an expression does not compile it. A function that is no
-/// template takes it from its caller.
-struct listed_facts : listed_codes {
+  template <class List = all_ops>
+  static constexpr const rule_table& table() {
+    if constexpr (WithRules)
+      return op_table<List>::table;
+    else
+      return op_table<List>::facts_table;
+  }
   template <class List = all_ops>
   constexpr operator const rule_table&() const {
-    return op_table<List>::facts_table;
+    return table<List>();
   }
   template <class List = all_ops>
   constexpr int index(opcode code) const {
-    return op_table<List>::facts_table.index(code);
+    return table<List>().index(code);
   }
   template <class List = all_ops>
   constexpr found_rules find(opcode code) const {
-    return op_table<List>::facts_table.find(code);
+    return table<List>().find(code);
   }
 };
-inline constexpr listed_facts op_facts_table;
-
-/// The same with all rules: for passes over tapes that are made at run time.
-struct listed_rules : listed_codes {
-  template <class List = all_ops>
-  constexpr operator const rule_table&() const {
-    return op_table<List>::table;
-  }
-  template <class List = all_ops>
-  constexpr int index(opcode code) const {
-    return op_table<List>::table.index(code);
-  }
-  template <class List = all_ops>
-  constexpr found_rules find(opcode code) const {
-    return op_table<List>::table.find(code);
-  }
-};
-inline constexpr listed_rules op_rules_table;
+/// Without: enough to cut, to print and to run a tape. With them: for passes over tapes that are made at run time.
+inline constexpr listed_table<false> op_facts_table;
+inline constexpr listed_table<true> op_rules_table;
 
 }  // namespace kiln
