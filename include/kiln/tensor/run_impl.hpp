@@ -228,8 +228,10 @@ KILN_INLINE void compute_map(const expression_facts& f, const gradient_facts* gr
   ref<tensor_state> made;
   const ref<tensor_state>& out = result_of(f, c, sizes, place, reuse, made);
   const history_functions* const history = gradients && grad_enabled() ? any_history(f, c) : nullptr;
-  if (history || !run_at_once(*f.values, f.leaves, c, *out, count(sizes), false))
-    run_into(f, {history ? gradients : nullptr, history}, c, {.domain = sizes}, out, false, in);
+  if (history)
+    run_into(f, {gradients, history}, c, {.domain = sizes}, out, false, in);
+  else if (!run_at_once(*f.values, f.leaves, c, *out, count(sizes), false))
+    run_program(*f.values, c, {.domain = sizes}, *out, in);
   if (made) place = std::move(made);
 }
 

@@ -174,18 +174,14 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   template <class E>
     requires(Expression<E> || Number<E>)
   Tensor& copy_(const E& e) {
-    using V = decltype(detail::written_as<T>(e, "copy_"));
+    const auto values = detail::written_as<T>(e, "copy_");
+    using V = std::remove_const_t<decltype(values)>;
     if constexpr (std::same_as<typename V::device_type, Device>) {
       // Mostly one kernel over the values alone. Where not, all of them come first.
-      const V values = detail::written_as<T>(e, "copy_");
       if (detail::compute_in_place(values, state(), true)) return *this;
-      if constexpr (Leaf<V>)
-        return update(where(true, values, *this));
-      else
-        return copy_(Tensor(values));
-    } else {
-      return update(where(true, detail::written_as<T>(e, "copy_"), *this));
+      if constexpr (!Leaf<V>) return copy_(Tensor(values));
     }
+    return update(where(true, values, *this));
   }
   /// Sets every element. Throws value_error for a number that an integer type does not hold.
   template <Number V>
