@@ -178,13 +178,14 @@ TEST_CASE("gemm: all sizes of a list against each other") {
   check_shapes<double>({0, 1, 2, 3, 5, 16, 17, 31, 64, 100, 257}, 1000000);
 }
 
-TEST_CASE("gemm: columns that fill little of a vector are done by themselves") {
-  constexpr std::int64_t lanes = cpu::detail::gemm_vector<double>::lanes;
+TEST_CASE_TEMPLATE("gemm: columns that fill little of a vector are done by themselves", T, double, float) {
+  constexpr std::int64_t lanes = cpu::detail::gemm_vector<T>::lanes, most = lanes / 4;
   for (const layout a_order : orders) {
     for (const layout b_order : orders) {
-      for (const std::int64_t n : {lanes + 1, 3 * lanes + 1}) {
-        CHECK(check_product<double>(90, n, 60, a_order, b_order, false));
-        CHECK(check_product<double>(9, n, 500, a_order, b_order, true));
+      for (const std::int64_t n : {lanes + 1, lanes + most, 3 * lanes + 1, 3 * lanes + most}) {
+        CHECK(check_product<T>(90, n, 60, a_order, b_order, false));
+        CHECK(check_product<T>(9, n, 500, a_order, b_order, true));
+        CHECK(check_product<T>(40, n, 130, a_order, b_order, true));
       }
     }
   }
