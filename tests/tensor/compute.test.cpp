@@ -132,6 +132,39 @@ TEST_CASE("compute: values with gradients do not get lost in a part of a larger 
   CHECK(w.grad()(2) == 1);
 }
 
+TEST_CASE("compute: copy_ broadcasts an expression, and gradients pass by what it overwrote") {
+  Tensor<float> a{{0, 0, 0}, {0, 0, 0}};
+  const Tensor<float> row{1, 2, 3};
+  a.copy_(row * 2.0f + 1.0f);
+  for (int i = 0; i < 6; ++i) CHECK(a(i / 3, i % 3) == static_cast<float>(2 * (i % 3) + 3));
+  Tensor<float> w{{1, 2, 3}, {4, 5, 6}}, v{7, 8, 9};
+  w.requires_grad();
+  v.requires_grad();
+  Tensor<float> y = w * 2.0f;
+  y.select(0, 1).copy_(v * v);
+  backward(sum(y));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(w.grad()(0, i) == 2);
+    CHECK(w.grad()(1, i) == 0);
+    CHECK(v.grad()(i) == 2 * v(i));
+  }
+  w.zero_grad();
+  v.zero_grad();
+  y = w * 2.0f;
+  y.copy_(v * v);  // for both rows
+  backward(sum(y));
+  for (int i = 0; i < 3; ++i) {
+    if (w.has_grad()) CHECK(w.grad()(0, i) == 0);
+    CHECK(v.grad()(i) == 4 * v(i));
+  }
+  w.zero_grad();
+  y = w * 2.0f;
+  y.select(0, 0).copy_(row * 3.0f);  // which needs no gradient
+  backward(sum(y));
+  CHECK(w.grad()(0, 1) == 0);
+  CHECK(w.grad()(1, 1) == 2);
+}
+
 TEST_CASE("compute: in place and the graph") {
   Tensor<float> w{1, 2, 3}, v{4, 5, 6};
   w.requires_grad();
