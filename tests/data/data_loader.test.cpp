@@ -265,6 +265,7 @@ TEST_CASE("DataLoader: in the child of a fork within an epoch it says so, ends, 
   for (const int workers : {0, 3}) {
     DataLoader loader(numbers{40}, {.batch_size = 2, .workers = workers, .prefetch = 1});
     auto at = std::make_unique<decltype(loader.begin())>(loader.begin());
+    if (test::address_sanitized) REQUIRE(kiln::support::others_sleep());
     CHECK(kiln::support::run_in_child([&] {
             ::alarm(20);
             int more = 1;
