@@ -24,15 +24,17 @@ class ref {
     result.object_ = object;
     return result;
   }
-  explicit ref(T* object) noexcept : object_(object) { retain(); }
-  ref(const ref& other) noexcept : object_(other.object_) { retain(); }
+  explicit ref(T* object) noexcept : object_(object) {
+    if (object) retain(*object);
+  }
+  ref(const ref& other) noexcept : ref(other.object_) {}
   ref(ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   ref& operator=(ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
   [[gnu::always_inline]] ~ref() {  // most are empty: what was moved from
-    if (object_) release();
+    if (object_) release(*object_);
   }
 
   T* get() const noexcept { return object_; }
@@ -44,24 +46,24 @@ class ref {
   bool unique() const noexcept { return object_ && object_->references.load(std::memory_order_acquire) == 1; }
 
  private:
-  void retain() noexcept {
-    if (!object_) return;
-    auto& count = object_->references;
+  static void retain(T& object) noexcept {
+    auto& count = object.references;
     if (detail::single_threaded())
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     else
       count.fetch_add(1, std::memory_order_relaxed);
   }
-  [[gnu::noinline]] void release() noexcept {
-    auto& count = object_->references;
+  // Told of the object, not of the pointer: a pointer whose address is handed on would have to stay in memory.
+  [[gnu::noinline]] static void release(T& object) noexcept {
+    auto& count = object.references;
     // The plain load spares the sole owner a locked instruction; nobody can start to share what only we hold.
     const auto before = count.load(std::memory_order_acquire);
     if (before == 1)
-      destroy(object_);
+      destroy(&object);
     else if (detail::single_threaded())
       count.store(before - 1, std::memory_order_relaxed);
     else if (count.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      destroy(object_);
+      destroy(&object);
   }
   T* object_ = nullptr;
 };
