@@ -240,7 +240,7 @@ class kernel {
     if constexpr (is_stored(I)) places<element<I>, alignment_of_row<I>>(row<I>(now), now.n) = plain(computed<I>(now)).x;
   }
   template <int R>
-  static void deliver(const state& now) {
+  [[gnu::always_inline]] static void deliver(const state& now) {  // called once: what it reads may stay in registers
     constexpr int I = t.result(R);
     if constexpr (facts::delivers && I >= 0) {
       using S = element_t<Program::stores[static_cast<std::size_t>(R)]>;
