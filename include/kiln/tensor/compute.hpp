@@ -37,12 +37,6 @@ class operand_workspace {
   static constexpr std::size_t count = static_cast<std::size_t>(census<E>::leaves) + 1;
   alignas(common::operand_view) std::array<std::byte, count * sizeof(common::operand_view)> bytes_;
 };
-/// Room for sizes, likewise.
-union sizes_workspace {
-  sizes_workspace() {}
-  dims sizes;
-};
-
 /// Neither reductions nor products.
 template <class E>
 inline constexpr bool is_map = census<E>::rows == 0 && census<E>::products == 0;
@@ -50,16 +44,10 @@ inline constexpr bool is_map = census<E>::rows == 0 && census<E>::products == 0;
 /// The sizes of an expression, which may be made in `room`. Throws shape_error where operands do not broadcast.
 template <class E>
 const dims& find_sizes(const E& e, const collected<E>& c, dims& room) {
-  if constexpr (is_map<E>) {
-    try {
-      return broadcast_leaves(c.leaf.data(), census<E>::leaves, room);
-    } catch (const shape_error&) {
-      mismatch_walk::sizes(e);
-      throw;
-    }
-  } else {
+  if constexpr (is_map<E>)
+    return sizes_of_map(facts_of<E>, c.leaf.data(), &e, room);
+  else
     return *std::construct_at(&room, shape_of(e));
-  }
 }
 
 /// Fills in what the evaluation runs over. False if one kernel cannot do it.
@@ -95,9 +83,7 @@ void compute_at(ref<tensor_state>& place, bool reuse, const E& e) {
     collected<E> c(e);
     operand_workspace<E> in;
     if constexpr (is_map<E>) {
-      sizes_workspace room;
-      compute_map(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), find_sizes(e, c, room.sizes), place,
-                  reuse, in.data());
+      compute_map(facts_of<E, Rare>, gradients_if<Tracked, Rare, E>(), c.view(), &e, place, reuse, in.data());
     } else {
       evaluation how;
       if (!plan_evaluation(e, c, how)) {

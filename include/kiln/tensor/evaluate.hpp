@@ -298,6 +298,11 @@ constexpr decltype(auto) result_sizes(const E&, const evaluation& how) {
     return how.reduction_rooted ? reduced_sizes(how.domain, how.axes, how.keepdim) : how.domain;
 }
 
+template <class E>
+[[gnu::cold]] void name_mismatch(const void* expression) {
+  mismatch_walk::sizes(*static_cast<const E*>(expression));
+}
+
 /// The facts of an expression; of a `Rare` one, see runnable_of. Whether it is one call of its device's product is
 /// product_epilogue.hpp's to say.
 template <class E, bool Rare = false>
@@ -309,6 +314,7 @@ inline constexpr expression_facts facts_of{
     .rows = census<E>::rows,
     .type = dtype_of<typename E::value_type>,
     .is_product = is_product<E>,
+    .name_mismatch = census<E>::rows == 0 && census<E>::products == 0 ? &name_mismatch<E> : nullptr,
     .fused_product = fused_product_of<E>(),
     .run_with_products = census<E>::products > 0 ? &run_with_products : nullptr,
 };

@@ -41,6 +41,9 @@ struct expression_facts {
   int leaves = 0, scalars = 0, products = 0, rows = 0;
   dtype type = dtype::float32;
   bool is_product = false;  ///< nothing but a product
+  /// Of a map of tensors whose leaves do not broadcast: throws shape_error for the op where they meet. Takes the
+  /// expression.
+  void (*name_mismatch)(const void* expression) = nullptr;
   /// Computes all of it as one product; null where its device does not. See product_epilogue.hpp.
   bool (*fused_product)(tensor_state* const* leaf, const tensor_state& a, const tensor_state& b,
                         tensor_state& out) = nullptr;

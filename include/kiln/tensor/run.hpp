@@ -28,6 +28,15 @@ struct reached_bytes {
 /// The sizes that all leaves, one or more, broadcast to: those of a leaf, or made in `room`. Throws shape_error if they
 /// do not.
 const dims& broadcast_leaves(const tensor_state* const* leaf, int leaves, dims& room);
+/// The same for a map of tensors; the error names the op of the expression where they do not.
+const dims& sizes_of_map(const expression_facts& f, const tensor_state* const* leaf, const void* expression,
+                         dims& room);
+
+/// Room for sizes, which nothing is written to before they are.
+union sizes_workspace {
+  sizes_workspace() {}
+  dims sizes;
+};
 
 /// Throws graph_error if a tensor of an expression, counted from 1, is not what it was when the expression was written.
 [[gnu::cold]] void check_unchanged(const tensor_state& leaf, const moment& wanted, int position);
@@ -53,8 +62,8 @@ void run_program(const runnable& f, const operands& c, const evaluation& how, te
 void compute_planned(const expression_facts& f, const gradient_facts* gradients, const operands& c,
                      const evaluation& how, const dims& sizes, ref<tensor_state>& place, bool reuse,
                      common::operand_view* in);
-/// The same for a map of tensors over `sizes`, which needs no plan.
-void compute_map(const expression_facts& f, const gradient_facts* gradients, const operands& c, const dims& sizes,
+/// The same for a map of tensors, which needs no plan. Throws shape_error where they do not broadcast.
+void compute_map(const expression_facts& f, const gradient_facts* gradients, const operands& c, const void* expression,
                  ref<tensor_state>& place, bool reuse, common::operand_view* in);
 
 /// What tells backward passes of overwriting `target` with values of these sizes; null where they are not to know.

@@ -26,6 +26,16 @@ KILN_INLINE const dims& broadcast_leaves(const tensor_state* const* leaf, int le
   return *sizes;
 }
 
+KILN_INLINE const dims& sizes_of_map(const expression_facts& f, const tensor_state* const* leaf, const void* expression,
+                                     dims& room) {
+  try {
+    return broadcast_leaves(leaf, f.leaves, room);
+  } catch (const shape_error&) {
+    f.name_mismatch(expression);
+    throw;
+  }
+}
+
 KILN_INLINE void check_unchanged(const tensor_state& leaf, const moment& wanted, int position) {
   if (wanted.has_passed(*leaf.memory))
     throw graph_error(
@@ -224,7 +234,9 @@ KILN_INLINE void compute_planned(const expression_facts& f, const gradient_facts
 }
 
 KILN_INLINE void compute_map(const expression_facts& f, const gradient_facts* gradients, const operands& c,
-                             const dims& sizes, ref<tensor_state>& place, bool reuse, common::operand_view* in) {
+                             const void* expression, ref<tensor_state>& place, bool reuse, common::operand_view* in) {
+  sizes_workspace room;
+  const dims& sizes = sizes_of_map(f, c.leaf, expression, room.sizes);
   ref<tensor_state> made;
   const ref<tensor_state>& out = result_of(f, c, sizes, place, reuse, made);
   const history_functions* const history = gradients && grad_enabled() ? any_history(f, c) : nullptr;
