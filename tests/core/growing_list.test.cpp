@@ -51,10 +51,11 @@ TEST_CASE("growing_list: threads that add and look lose nothing") {
 
 TEST_CASE("growing_list: children of a program whose threads add find whole entries and add their own") {
   growing_list<std::string> list;
-  std::atomic<bool> stop{false};
-  std::thread adding([&] {
-    for (int i = 0; !stop; ++i) {
-      list.add(std::string(100, static_cast<char>('a' + i % 26)));
+  constexpr int rounds = 20;
+  std::atomic<int> round{0}, added{0};
+  std::thread adding([&] {  // so many in a round: the time of a child does not make the next ones' lists longer
+    for (int now = round; now < rounds; now = round) {
+      if (added < 2000 * (now + 1)) list.add(std::string(100, static_cast<char>('a' + added++ % 26)));
       std::this_thread::yield();
     }
   });
@@ -69,8 +70,11 @@ TEST_CASE("growing_list: children of a program whose threads add find whole entr
     list.add("mine");
     return list.find([](const std::string& s) { return s == "mine"; }) ? 42 : 2;
   };
-  for (int round = 0; round < 20; ++round) CHECK(support::run_in_child(child) == 42);
-  stop = true;
+  while (round < rounds) {
+    while (added < 2000 * round + 100) std::this_thread::yield();
+    CHECK(support::run_in_child(child) == 42);
+    ++round;
+  }
   adding.join();
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("DataLoader: workers make no more ahead than they are told") {
   } set;
   DataLoader loader(set, {.batch_size = 1, .workers = 2, .prefetch = 3});
   auto at = loader.begin();
-  for (int i = 0; i < 200 && *set.made < 7; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 60000 && *set.made < 7; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK(*set.made == 7);  // the one taken, and six ahead
 }

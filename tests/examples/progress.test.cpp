@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -58,7 +60,15 @@ TEST_CASE("progress: on a terminal the line says how much time is left") {
   std::ostringstream out;
   support::progress show(2, 4, out, true);
   show.begin_epoch();
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  show.step(1, 1, 1);  // 7 of 8 samples to go, at 2 a second
-  CHECK(out.str().find("  0:04 left") != std::string::npos);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double before = show.seconds();
+  show.step(1, 1, 1);  // 7 of 8 samples to go, at the pace of the first
+  const double after = show.seconds();
+  const std::string text = out.str();
+  const std::size_t at = text.find("samples/s  ");
+  REQUIRE(at != std::string::npos);
+  long long minutes = -1, seconds = -1;
+  REQUIRE(std::sscanf(text.c_str() + at, "samples/s %lld:%2lld left", &minutes, &seconds) == 2);
+  CHECK(minutes * 60 + seconds >= std::llround(7 * before));
+  CHECK(minutes * 60 + seconds <= std::llround(7 * after));
 }

@@ -2,6 +2,7 @@
 #include <kiln/k/png.hpp>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -32,7 +33,8 @@ std::uint32_t zlib_crc(const std::string& of) {
 }  // namespace
 
 TEST_CASE("png: zlib finds the checksums right, and the rows in the stream, also of several blocks") {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kiln_test_picture.png";
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("kiln_test_picture_" + std::to_string(::getpid()) + ".png");
   struct size {
     std::uint32_t height, width;
     std::size_t channels;

