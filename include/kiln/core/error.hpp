@@ -85,7 +85,7 @@ inline std::string_view printed(const char* text) {
 /// Joins its arguments into one text, as `<<` would print them.
 template <class... Parts>
 [[gnu::cold]] std::string message(const Parts&... parts) {
-  return [](const auto&... each) { return detail::join({detail::printable(each)...}); }(detail::printed(parts)...);
+  return detail::join({detail::printable(detail::printed(parts))...});
 }
 
 }  // namespace kiln

@@ -36,10 +36,11 @@ void run_region(std::int64_t count, std::int64_t grain, int threads,
 // Not inline, so that a body is compiled once and not for one thread apart from several.
 template <class Body>
 [[gnu::noinline]] void call_body(void* object, std::int64_t begin, std::int64_t end, int slot) {
-  if constexpr (std::is_invocable_v<Body&, std::int64_t, std::int64_t, int>)
-    (*static_cast<Body*>(object))(begin, end, slot);
+  Body& body = *static_cast<Body*>(object);
+  if constexpr (requires { body(begin, end, slot); })
+    body(begin, end, slot);
   else
-    (*static_cast<Body*>(object))(begin, end);
+    body(begin, end);
 }
 
 }  // namespace process
