@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <vector>
+#include <utility>
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/version.hpp>
@@ -71,9 +71,10 @@ struct alignas(64) thread_cache {
   };
   std::array<stack, small_classes> stacks;
   memory_counts counts;
+  thread_cache* next = nullptr;  // in the pool's list
 
   // With the lock held: leaves the `remain` blocks freed last, which are the likeliest to be in cache.
-  [[gnu::noinline]] void give_back(memory_pool& to, std::size_t index, std::uint32_t remain) noexcept {
+  [[gnu::cold, gnu::noinline]] void give_back(memory_pool& to, std::size_t index, std::uint32_t remain) noexcept {
     stack& from = stacks[index];
     const std::uint32_t count = from.size();
     if (count <= remain) return;
@@ -86,12 +87,12 @@ struct alignas(64) thread_cache {
     for (std::size_t index = 0; index < small_classes; ++index) give_back(to, index, 0);
   }
 
-  [[gnu::noinline]] void make_space(std::size_t index) noexcept {
+  [[gnu::cold, gnu::noinline]] void make_space(std::size_t index) noexcept {
     memory_pool& shared = pool();
     const locked hold(shared.lock);
     give_back(shared, index, thread_capacities[index] / 2u);
   }
-  [[gnu::noinline]] void* refill(std::size_t index, std::size_t bytes) {
+  [[gnu::cold, gnu::noinline]] void* refill(std::size_t index, std::size_t bytes) {
     memory_pool& shared = pool();
     const locked hold(shared.lock);
     void* const block = shared.take(index);
@@ -111,14 +112,16 @@ struct alignas(64) thread_cache {
 }
 [[gnu::cold]] KILN_INLINE void after_fork_in_child() {
   memory_pool& shared = pool();
-  for (thread_cache* cache : shared.threads) {
-    if (cache == this_thread.cache) continue;
+  thread_cache* const own = this_thread.cache;
+  for (thread_cache* next = shared.threads; next != nullptr;) {
+    thread_cache* const cache = std::exchange(next, next->next);
+    if (cache == own) continue;
     cache->give_back_all(shared);
     shared.counts.add(cache->counts);
     delete cache;
   }
-  shared.threads.clear();
-  if (this_thread.cache != nullptr) shared.threads.push_back(this_thread.cache);  // there is room: it was in the list
+  shared.threads = own;
+  if (own != nullptr) own->next = nullptr;
   shared.lock.unlock();
 }
 
@@ -145,7 +148,9 @@ struct thread_end {
       const locked hold(shared.lock);
       cache->give_back_all(shared);
       shared.counts.add(cache->counts);
-      std::erase(shared.threads, cache);
+      thread_cache** at = &shared.threads;
+      while (*at != cache) at = &(*at)->next;
+      *at = cache->next;
     }
     delete cache;
   }
@@ -160,7 +165,7 @@ struct thread_end {
   try {
     memory_pool& shared = pool();
     const locked hold(shared.lock);
-    shared.threads.push_back(cache);
+    cache->next = std::exchange(shared.threads, cache);
   } catch (...) {  // no memory: without a cache, then
     delete cache;
     return nullptr;
@@ -235,7 +240,7 @@ KILN_INLINE memory_statistics memory_stats() {
   const process::locked hold(shared.lock);
   std::int64_t in_use = shared.counts.in_use.load();
   std::uint64_t allocations = shared.counts.allocations.load();
-  for (const process::thread_cache* cache : shared.threads) {
+  for (const process::thread_cache* cache = shared.threads; cache != nullptr; cache = cache->next) {
     in_use += cache->counts.in_use.load();
     allocations += cache->counts.allocations.load();
   }

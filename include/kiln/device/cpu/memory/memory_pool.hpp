@@ -10,9 +10,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <string>
-#include <vector>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -53,27 +53,55 @@ inline constexpr std::size_t watched_size = std::size_t{1} << 20;  // blocks tha
 // How many bytes of free blocks of other sizes may lie there while a request goes to the system.
 inline constexpr std::size_t small_slack = std::size_t{4} << 20, large_slack = std::size_t{64} << 20;
 
+// Free blocks, last in first out.
+class block_list {
+ public:
+  block_list() = default;
+  block_list(const block_list&) = delete;
+  block_list& operator=(const block_list&) = delete;
+  ~block_list() { std::free(blocks_); }
+
+  std::size_t size() const { return size_; }
+  bool push(void* block) noexcept {  // false if there is no memory for a longer list
+    if (size_ == capacity_ && !grow()) return false;
+    blocks_[size_++] = block;
+    return true;
+  }
+  void* pop() { return blocks_[--size_]; }
+
+ private:
+  [[gnu::cold]] bool grow() noexcept {
+    const std::size_t capacity = 2 * capacity_ + 4;
+    void* const longer = std::realloc(blocks_, capacity * sizeof(void*));
+    if (longer == nullptr) return false;
+    blocks_ = static_cast<void**>(longer);
+    capacity_ = capacity;
+    return true;
+  }
+
+  void** blocks_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
 struct thread_cache;
 
 // All but the lock is for who holds it.
 class memory_pool {
  public:
   short_lock lock;
-  std::vector<thread_cache*> threads;
+  thread_cache* threads = nullptr;  // the first of them, which leads to the next
   memory_counts counts;  // of threads that have ended or no longer have a cache
   std::size_t mapped = 0, peak = 0;
   std::uint64_t system_requests = 0;
 
   void* take(std::size_t index) noexcept {  // null if none of this class is kept
-    auto& blocks = free_blocks_[index];
-    if (blocks.empty()) return nullptr;
-    void* const block = blocks.back();
-    blocks.pop_back();
+    if (!has(index)) return nullptr;
+    void* const block = free_blocks_[index].pop();
     cached_[index >= small_classes] -= class_size(index);
     note_use();
     return block;
   }
-  bool has(std::size_t index) const { return !free_blocks_[index].empty(); }
+  bool has(std::size_t index) const { return free_blocks_[index].size() > 0; }
 
   void keep(std::size_t index, void* block) noexcept {
     const std::size_t size = class_size(index);
@@ -135,11 +163,7 @@ class memory_pool {
   std::size_t cached() const { return cached_[0] + cached_[1]; }
 
   bool list(std::size_t index, void* block) noexcept {
-    try {
-      free_blocks_[index].push_back(block);
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    if (!free_blocks_[index].push(block)) return false;
     cached_[index >= small_classes] += class_size(index);
     return true;
   }
@@ -193,9 +217,8 @@ class memory_pool {
   [[gnu::cold]] bool collect() noexcept {
     bool any = false;
     for (std::size_t index = small_classes; index < class_count; ++index) {
-      for (void* block : free_blocks_[index]) spans_.put(static_cast<char*>(block));
       any |= has(index);
-      free_blocks_[index].clear();
+      while (has(index)) spans_.put(static_cast<char*>(free_blocks_[index].pop()));
     }
     return any;
   }
@@ -248,7 +271,7 @@ class memory_pool {
 #endif
   }
 
-  std::array<std::vector<void*>, class_count> free_blocks_;
+  std::array<block_list, class_count> free_blocks_;
   span_heap spans_;
   std::array<std::size_t, 2> cached_{};  // in small and in large blocks
   std::size_t most_used_ = 0;
