@@ -23,6 +23,8 @@ namespace detail {
 /// backward() of a tensor without its type; `add` copies a tensor of its type, or adds it.
 void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
                   backward_options options);
+/// Gives a node several outputs. Only programs with such a node hold what a pass does with it.
+void set_outputs(graph_node& node, int count);
 /// Throws graph_error unless there is one element.
 void check_loss(const tensor_state& loss);
 /// The gradient of a loss by itself.

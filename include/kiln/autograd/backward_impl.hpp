@@ -72,6 +72,27 @@ class backward_pass {
   void deliver() { gradients_.deliver(); }
   /// What arrived at a leaf.
   const ref<tensor_state>& arrived_at(gradient_record& leaf) { return gradients_.slot(leaf).gradient; }
+  /// A node with several outputs, of whose records, which follow each other, the first has been taken.
+  static bool run_outputs(backward_pass& pass, graph_node& node, const ref<gradient_record>& first,
+                          const ref<tensor_state>& gradient) {
+    const std::size_t outputs = static_cast<std::size_t>(node.output_count);
+    std::vector<ref<tensor_state>> gradients(outputs);
+    std::vector<ref<gradient_record>> records(outputs);
+    bool any = static_cast<bool>(gradient);
+    gradients[static_cast<std::size_t>(first->output)] = gradient;
+    records[static_cast<std::size_t>(first->output)] = first;
+    while (!pass.queue_.empty() && pass.queue_.front()->producer.get() == &node) {
+      const ref<gradient_record> record = pass.pop();
+      const std::size_t at = static_cast<std::size_t>(record->output);
+      gradients[at] = pass.arrived(*record);
+      any |= static_cast<bool>(gradients[at]);
+      records[at] = record;
+    }
+    if (!any) return false;
+    for (int i = 0; i < node.input_count; ++i) pass.add(pass.input(node, i));
+    node.backward_all(gradients.data(), records.data());
+    return true;
+  }
 
  private:
   const ref<gradient_record>& input(const graph_node& node, int i) const {
@@ -107,8 +128,8 @@ class backward_pass {
             "to run "
             "a second, or compute the loss again");
       bool any = static_cast<bool>(gradient);
-      if (node->output_count > 1) {
-        any = run_all(*node, record, gradient);
+      if (node->run_outputs) {
+        any = node->run_outputs(*this, *node, record, gradient);
       } else if (any) {
         for (int i = 0; i < node->input_count; ++i) add(input(*node, i));
         node->backward_last(gradient, record);
@@ -148,32 +169,17 @@ class backward_pass {
     gradients_.slot(*record).queued = false;
     return record;
   }
-  // A node with several outputs: their records follow each other.
-  bool run_all(graph_node& node, const ref<gradient_record>& first, const ref<tensor_state>& gradient) {
-    const std::size_t outputs = static_cast<std::size_t>(node.output_count);
-    std::vector<ref<tensor_state>> gradients(outputs);
-    std::vector<ref<gradient_record>> records(outputs);
-    bool any = static_cast<bool>(gradient);
-    gradients[static_cast<std::size_t>(first->output)] = gradient;
-    records[static_cast<std::size_t>(first->output)] = first;
-    while (!queue_.empty() && queue_.front()->producer.get() == &node) {
-      const ref<gradient_record> record = pop();
-      const std::size_t at = static_cast<std::size_t>(record->output);
-      gradients[at] = arrived(*record);
-      any |= static_cast<bool>(gradients[at]);
-      records[at] = record;
-    }
-    if (!any) return false;
-    for (int i = 0; i < node.input_count; ++i) add(input(node, i));
-    node.backward_all(gradients.data(), records.data());
-    return true;
-  }
 
   gradient_pass gradients_;
   std::vector<ref<gradient_record>> queue_;
   std::vector<capture>* captures_;
   std::unique_ptr<pass_watch> hooks_;
 };
+
+KILN_INLINE void set_outputs(graph_node& node, int count) {
+  node.output_count = count;
+  node.run_outputs = count > 1 ? &backward_pass::run_outputs : nullptr;
+}
 
 KILN_INLINE ref<tensor_state> contiguous_copy(const runnable& add, const tensor_state& values) {
   const ref<tensor_state> out = add.device->new_tensor(values.type, values.sizes, *values.memory);

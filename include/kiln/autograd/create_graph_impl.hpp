@@ -41,7 +41,7 @@ class tape_node final : public op_node {
     }
     set_inputs(records_.data(), static_cast<int>(records_.size()));
     set_saved(values_.data(), static_cast<int>(values_.size()));
-    output_count = static_cast<int>(what_->results().size());
+    set_outputs(*this, static_cast<int>(what_->results().size()));
     keep_what_is_read();
   }
 

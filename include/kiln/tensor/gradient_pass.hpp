@@ -22,6 +22,7 @@ inline constinit thread_local gradient_pass* running_pass = nullptr;
 
 /// What is to be done when leaves have what a pass collected. Of a pass that fails it ends without a call.
 struct after_delivery {
+  after_delivery* next = nullptr;
   virtual ~after_delivery() = default;
   virtual void delivered() = 0;
 };
@@ -60,7 +61,9 @@ class gradient_pass {
   void then(std::unique_ptr<after_delivery> what) {
     gradient_pass* outermost = this;
     while (outermost->outer_) outermost = outermost->outer_;
-    outermost->then_.push_back(std::move(what));
+    after_delivery** last = &outermost->then_;
+    while (*last) last = &(*last)->next;
+    *last = what.release();
   }
   /// Whether that is what the pass is for; else leaves are to stay as they are.
   bool delivers() const { return delivers_; }
@@ -79,7 +82,7 @@ class gradient_pass {
   std::vector<ref<graph_node>> through_;  // held, so that no other node comes to stand in the place of one
   std::vector<ref<gradient_record>> own_;
   std::vector<other_place*> others_;  // in the order of their records' addresses
-  std::vector<std::unique_ptr<after_delivery>> then_;
+  after_delivery* then_ = nullptr;    // owned, with those that follow
 };
 
 /// Where the gradient of a record arrives: in the running pass, or, if there is none, the record itself.

@@ -44,6 +44,7 @@ KILN_INLINE gradient_pass::~gradient_pass() {
   }
   own_.clear();
   for (other_place* place : others_) delete place;
+  while (then_) delete std::exchange(then_, then_->next);
   pass_memory* const kept = pass_memory::of_this_thread();
   if (kept && own_.capacity() > kept->own.capacity()) kept->own = std::move(own_);
 }
@@ -167,7 +168,7 @@ KILN_INLINE void gradient_pass::deliver() {
   for (other_place* place : others_)
     if (place->record->leaf && place->slot.gradient)
       add_to_leaf(*place->record, std::exchange(place->slot.gradient, nullptr), this);
-  for (const auto& what : then_) what->delivered();
+  for (after_delivery* what = then_; what; what = what->next) what->delivered();
 }
 
 }  // namespace kiln::detail

@@ -22,7 +22,8 @@ namespace kiln {
 struct gradient_record;
 namespace detail {
 struct runnable;
-}
+class backward_pass;
+}  // namespace detail
 
 /// A tensor without its static type.
 struct tensor_state {
@@ -74,6 +75,9 @@ struct graph_node {
   ref<gradient_record>* inputs = nullptr;  ///< empty references where no gradient is wanted
   int input_count = 0;
   int output_count = 1;
+  /// What a pass does with a node of several outputs, for which it is set (set_outputs): false if no gradient arrived.
+  bool (*run_outputs)(detail::backward_pass& pass, graph_node& node, const ref<gradient_record>& first,
+                      const ref<tensor_state>& gradient) = nullptr;
   bool freed = false;
 
   graph_node() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <kiln/autograd/backward.hpp>
 #include <kiln/core/lstm_job.hpp>
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/nn/functional/window.hpp>
@@ -30,7 +31,7 @@ class lstm_node final : public op_node_of<4, 5> {
   lstm_node(const lstm_job<T>& job, std::array<ref<gradient_record>, 4> records,
             const std::array<const tensor_state*, 5>& kept)
       : op_node_of(functions_of<Cpu>), job_(job) {
-    output_count = 3;
+    set_outputs(*this, 3);
     for (std::size_t i = 0; i < 4; ++i) input[i] = std::move(records[i]);
     for (std::size_t i = 0; i < 5; ++i)
       if (kept[i]) saved[i].save(*kept[i]);
