@@ -181,7 +181,7 @@ KILN_INLINE void set_outputs(graph_node& node, int count) {
   node.run_outputs = count > 1 ? &backward_pass::run_outputs : nullptr;
 }
 
-KILN_INLINE ref<tensor_state> contiguous_copy(const runnable& add, const tensor_state& values) {
+[[gnu::cold]] KILN_INLINE ref<tensor_state> contiguous_copy(const runnable& add, const tensor_state& values) {
   const ref<tensor_state> out = add.device->new_tensor(values.type, values.sizes, *values.memory);
   if (count(values.sizes) == 0) return out;
   common::operand_view in{values.data, values.strides, size_of(values.type)};
@@ -215,7 +215,7 @@ KILN_INLINE ref<tensor_state> seed_of(const ref<tensor_state>& gradient, const r
   return !gradient->memory->lent_gradient && gradient->contiguous ? gradient : contiguous_copy(add, *gradient);
 }
 
-KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
+[[gnu::cold]] KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
                               backward_options options) {
   const ref<gradient_record> autograd_metadata = of.autograd_metadata;
   check_seed(of, *gradient, "backward");

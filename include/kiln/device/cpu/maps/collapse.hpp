@@ -23,7 +23,7 @@ inline void each_operand(task& job, F f) {
     if (job.out[r].data) f(job.out[r].strides);
 }
 
-[[gnu::noinline]] inline void erase_axis(task& job, int axis) {
+[[gnu::cold, gnu::noinline]] inline void erase_axis(task& job, int axis) {
   each_operand(job, [&](dims& strides) { strides.erase(axis); });
   job.domain.erase(axis);
   const std::uint32_t below = (1u << axis) - 1;
@@ -36,7 +36,7 @@ inline void insert_axis(task& job) {
   job.domain.push_back(1);
 }
 
-[[gnu::noinline]] inline void swap_axes(task& job, int i, int j) {
+[[gnu::cold, gnu::noinline]] inline void swap_axes(task& job, int i, int j) {
   auto swap = [&](dims& d) { std::swap(d[i], d[j]); };
   each_operand(job, swap);
   swap(job.domain);

@@ -93,7 +93,7 @@ class strip_operands {
         each_run(&strip_operands::put, r, result_buffer(r), job_.out[r].strides, size_of(program_.stores[r]), begin, n);
   }
   /// Turns what place() takes as strips 0 to strips - 1: those from where_ on.
-  [[gnu::noinline]] void turn(std::int64_t begin, std::int64_t n, std::int64_t strips) {
+  [[gnu::cold, gnu::noinline]] void turn(std::int64_t begin, std::int64_t n, std::int64_t strips) {
     for (int k = 0; k < program_.slots; ++k)
       if (const operand_view& x = job_.in[k]; turned_ >> k & 1)
         transpose_block(buffer(k), shape_.length,

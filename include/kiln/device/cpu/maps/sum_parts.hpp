@@ -52,7 +52,7 @@ namespace detail {
 /// Calls f(axis, first, last) for axes [axis, end_axis) with positions that the flat positions [begin, end) reach, and
 /// perhaps a few more: all of an axis behind one that changes.
 template <class F>
-inline void reached(const part_grid& grid, int axis, int end_axis, std::int64_t begin, std::int64_t end, F f) {
+[[gnu::cold]] inline void reached(const part_grid& grid, int axis, int end_axis, std::int64_t begin, std::int64_t end, F f) {
   dims from = dims::filled(max_rank, 0), to = from;
   for (std::int64_t a = begin, b = end - 1, i = end_axis - 1; i >= axis; --i) {
     const int k = static_cast<int>(i);
@@ -74,7 +74,7 @@ inline void reached(const part_grid& grid, int axis, int end_axis, std::int64_t 
 }  // namespace detail
 
 /// The offsets that a part reaches in something with these strides (none negative).
-inline offset_range reach_of(const part_grid& grid, const sum_part& part, const dims& strides) {
+[[gnu::cold]] inline offset_range reach_of(const part_grid& grid, const sum_part& part, const dims& strides) {
   std::int64_t first = 0, last = 0;
   auto widen = [&](int axis, std::int64_t from, std::int64_t to) {
     first += from * strides[axis];

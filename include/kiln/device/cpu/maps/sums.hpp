@@ -109,7 +109,7 @@ class result_sums {
 
   /// Cuts the domain into parts and makes room for sums that parts share: no more doubles than the result has elements,
   /// and one for every 512 operations. A result of which every part has a piece to itself takes none.
-  void cut(const part_grid& grid) {
+  [[gnu::cold]] void cut(const part_grid& grid) {
     grid_ = grid;
     const std::int64_t work = grid.outer() * grid.inner() * program_of(job_).cost,
                        wanted = work / (work_per_thread / 2);
@@ -141,12 +141,12 @@ class result_sums {
       if (wide_[static_cast<std::size_t>(i)].result == r) return i;
     return -1;
   }
-  [[gnu::noinline]] offset_range reach(const part_cut& cut, std::int64_t part, const wide_result& w) const {
+  [[gnu::cold, gnu::noinline]] offset_range reach(const part_cut& cut, std::int64_t part, const wide_result& w) const {
     if (cut.parts() == 1) return {0, w.size};
     return reach_of(grid_, cut.part(grid_, part), job_.out[w.result].strides);
   }
   // The numbers that shared sums take with this cut; notes what it means for each result.
-  std::int64_t measure(const part_cut& cut) {
+  [[gnu::cold]] std::int64_t measure(const part_cut& cut) {
     std::int64_t all = 0;
     for (int i = 0; i < count_; ++i) {
       wide_result& w = wide(i);

@@ -63,7 +63,7 @@ bool gemm_has_rest(const gemm_problem<S>& p) {
 }
 
 template <class S>
-void gemm_with_rest(const gemm_problem<S>& p) {
+[[gnu::cold]] void gemm_with_rest(const gemm_problem<S>& p) {
   gemm_problem<S> whole(p), rest(p);
   rest.n = p.n % gemm_vector<S>::lanes;
   whole.n = p.n - rest.n;

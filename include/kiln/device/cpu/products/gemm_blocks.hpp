@@ -52,7 +52,7 @@ class gemm_blocks {
   static constexpr std::int64_t finish_size = std::int64_t{1} << 16;  // elements that an epilogue finds in cache
 
  public:
-  explicit gemm_blocks(const gemm_problem<S>& problem)
+  [[gnu::cold]] explicit gemm_blocks(const gemm_problem<S>& problem)
       : p(cost(problem.transposed()) < cost(problem) ? problem.transposed() : problem),
         sizes(gemm_blocks_for(caches(), sizeof(T), gemm_rows, width)),
         threads(available_threads()),
@@ -60,7 +60,7 @@ class gemm_blocks {
         a_far(p.a_row == 1 && p.m * p.k * std::int64_t{sizeof(S)} > caches().level2 / 2),
         b_far(p.n * p.k * std::int64_t{sizeof(S)} > caches().level2 / 4) {}
 
-  void run() {
+  [[gnu::cold]] void run() {
     const std::int64_t depth = std::min(p.k, round_up(divide_up(p.k, divide_up(p.k, sizes.depth)), lanes)),
                        breadth = std::min(p.n, sizes.columns);
     plan(depth, breadth);
@@ -121,7 +121,7 @@ class gemm_blocks {
   }
 
   // The tasks into which a block of the result is cut: `high` rows by `wide` columns.
-  void plan(std::int64_t depth, std::int64_t breadth) {
+  [[gnu::cold]] void plan(std::int64_t depth, std::int64_t breadth) {
     const std::int64_t blocks = divide_up(p.m, sizes.rows);
     high = std::min(round_up(divide_up(p.m, blocks), rows), sizes.rows / rows * rows);
     wide = round_up(breadth, width);
@@ -180,14 +180,14 @@ class gemm_blocks {
     pack_panel<width>(part.depth(), valid, from, p.b_col, p.b_row, to);
   }
 
-  void pack_all(const block& part) const {
+  [[gnu::cold]] void pack_all(const block& part) const {
     const std::int64_t grain = 1 + 4 * chunk_cycles / (width * part.depth());
     parallel_for(divide_up(part.col_end - part.col, width), grain, threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) pack_b(part.col + i * width, part, shared_b + i * b_panel);
     });
   }
 
-  void multiply(const block& part) const {
+  [[gnu::cold]] void multiply(const block& part) const {
     const std::int64_t across = divide_up(part.col_end - part.col, wide), tasks = divide_up(p.m, high) * across;
     const std::int64_t grain = 1 + chunk_cycles / (high * wide / lanes * part.depth() + 1);
     parallel_for(tasks, grain, threads, [&](std::int64_t begin, std::int64_t end, int slot) {

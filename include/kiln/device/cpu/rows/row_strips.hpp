@@ -17,7 +17,7 @@ namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 class row_strips {
  public:
-  row_strips(const task& job, strip_writer writer)
+  [[gnu::cold]] row_strips(const task& job, strip_writer writer)
       : job_(job),
         program_(program_of(job)),
         writer_(writer),
@@ -50,7 +50,7 @@ class row_strips {
     partial_.emplace(static_cast<std::size_t>(shares_ * program_.reductions) * 8);
   }
 
-  void row(std::int64_t row) {
+  [[gnu::cold]] void row(std::int64_t row) {
     where_.go_to(row);
     for (int k = 0; k < program_.slots; ++k)
       if (job_.in[k].data) row_.in[k].data = at(job_.in[k].data, where_.offset(job_.in[k].strides), job_.in[k].size);
@@ -87,7 +87,7 @@ class row_strips {
       row_.out[r].data = last && y.data ? at(y.data, where_.offset(y.strides), y.size()) : nullptr;
     }
   }
-  void share(int pass, std::int64_t i, const std::uint64_t* done) {
+  [[gnu::cold]] void share(int pass, std::int64_t i, const std::uint64_t* done) {
     std::uint64_t* const mine = partial(i);
     for (int r = 0; r < program_.reductions; ++r) mine[r] = program_.reduced[r].identity;
     const row_pass now{pass, done, mine, kept_rows_.data()};
@@ -112,7 +112,7 @@ class row_strips {
 };
 
 /// Runs all rows that way: many on threads each, few with their shares on threads; the sums are the same.
-inline void run_row_strips(const task& job, strip_writer writer, std::int64_t rows) {
+[[gnu::cold]] inline void run_row_strips(const task& job, strip_writer writer, std::int64_t rows) {
   auto some = [&](std::int64_t begin, std::int64_t end) {
     row_strips runner(job, writer);
     for (std::int64_t row = begin; row < end; ++row) runner.row(row);

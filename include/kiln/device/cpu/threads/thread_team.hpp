@@ -273,7 +273,7 @@ class thread_team {
     return nullptr;
   }
 
-  void work(worker& self) {
+  [[gnu::cold]] void work(worker& self) {
     while (!abandoned_.load(std::memory_order_relaxed)) {
       const int seen = epoch_.load(std::memory_order_seq_cst);
       if (ended(self)) return;
