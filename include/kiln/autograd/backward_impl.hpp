@@ -215,8 +215,8 @@ KILN_INLINE ref<tensor_state> seed_of(const ref<tensor_state>& gradient, const r
   return !gradient->memory->lent_gradient && gradient->contiguous ? gradient : contiguous_copy(add, *gradient);
 }
 
-[[gnu::cold]] KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
-                              backward_options options) {
+[[gnu::cold]] KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient,
+                                            const runnable& add, backward_options options) {
   const ref<gradient_record> autograd_metadata = of.autograd_metadata;
   check_seed(of, *gradient, "backward");
   const recording_scope scope(options.create_graph);

@@ -128,7 +128,7 @@ inline void run_strip(const task& job, strip_pointers& p, std::int64_t n, bool n
 
 /// Whether result r, which lies in rows of its own type, should be written past the cache: it will not be there any
 /// more when it is read.
-[[gnu::noinline]] inline bool exceeds_cache(const task& job, int r) {
+[[gnu::cold, gnu::noinline]] inline bool exceeds_cache(const task& job, int r) {
   const result_view& y = job.out[r];
   const std::int64_t total = count(job.domain), bytes = total * static_cast<std::int64_t>(y.size());
   if (y.add || bytes < stream_bytes) return false;

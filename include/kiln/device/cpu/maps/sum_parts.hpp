@@ -52,7 +52,8 @@ namespace detail {
 /// Calls f(axis, first, last) for axes [axis, end_axis) with positions that the flat positions [begin, end) reach, and
 /// perhaps a few more: all of an axis behind one that changes.
 template <class F>
-[[gnu::cold]] inline void reached(const part_grid& grid, int axis, int end_axis, std::int64_t begin, std::int64_t end, F f) {
+[[gnu::cold]] inline void reached(const part_grid& grid, int axis, int end_axis, std::int64_t begin, std::int64_t end,
+                                  F f) {
   dims from = dims::filled(max_rank, 0), to = from;
   for (std::int64_t a = begin, b = end - 1, i = end_axis - 1; i >= axis; --i) {
     const int k = static_cast<int>(i);
@@ -101,7 +102,7 @@ struct part_cut {
 /// As many parts as work is worth (`wanted`), as long as `room(cut)`, the numbers that their sums take, is at most
 /// `allowed`: runs of outer positions first, then runs of inner elements.
 template <class Room>
-inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::int64_t allowed, Room workspace) {
+[[gnu::cold]] inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::int64_t allowed, Room workspace) {
   wanted = std::clamp<std::int64_t>(wanted, 1, most_parts);
   part_cut cut{std::min(wanted, grid.outer()), 1};
   while (cut.rows > 1 && workspace(cut) > allowed) cut.rows = (cut.rows + 1) / 2 < cut.rows ? (cut.rows + 1) / 2 : 1;

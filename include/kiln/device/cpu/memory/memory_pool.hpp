@@ -90,7 +90,7 @@ class memory_pool {
  public:
   short_lock lock;
   thread_cache* threads = nullptr;  // the first of them, which leads to the next
-  memory_counts counts;  // of threads that have ended or no longer have a cache
+  memory_counts counts;             // of threads that have ended or no longer have a cache
   std::size_t mapped = 0, peak = 0;
   std::uint64_t system_requests = 0;
 

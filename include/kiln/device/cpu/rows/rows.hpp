@@ -146,7 +146,7 @@ class row_runner : strip_operands {
     }
   }
   // A long row: strip after strip, pointers moved along.
-  [[gnu::noinline]] void rest_of(int pass) {
+  [[gnu::cold, gnu::noinline]] void rest_of(int pass) {
     strip_pointers here = p_;
     std::array<void*, max_slots> kept = kept_rows_;
     for (std::int64_t i = program_.pass_length; i < shape_.length; i += program_.pass_length) {

@@ -21,7 +21,7 @@ class vertical_runner {
     std::int64_t part_begin(std::int64_t part) const { return (length + run - 1) / run * part / parts * run; }
     std::int64_t part_end(std::int64_t part) const { return std::min(part_begin(part + 1), length); }
   };
-  [[gnu::cold]] static cut cut_of(const task& job) {
+  static cut cut_of(const task& job) {
     const int outer = job.domain.rank() - row_axes(job);
     cut c{.length = 1, .columns = job.domain[outer - 1], .chunk = 0, .chunks = 0, .units = 1, .parts = 1};
     for (int i = outer; i < job.domain.rank(); ++i) c.length *= job.domain[i];
@@ -167,7 +167,7 @@ class vertical_runner {
 };
 
 /// Runs a task that suits it.
-[[gnu::cold]] inline void run_vertical(const task& job) {
+inline void run_vertical(const task& job) {
   const vertical_runner::cut by = vertical_runner::cut_of(job);
   const std::int64_t work = by.chunk * (by.length / by.parts) * program_of(job).cost;
   const std::int64_t grain = std::max<std::int64_t>(work_per_thread / std::max<std::int64_t>(work, 1), 1);
