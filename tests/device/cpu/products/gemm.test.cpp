@@ -182,7 +182,7 @@ TEST_CASE_TEMPLATE("gemm: columns that fill little of a vector are done by thems
   constexpr std::int64_t lanes = cpu::detail::gemm_vector<T>::lanes, most = lanes / 4;
   for (const layout a_order : orders) {
     for (const layout b_order : orders) {
-      for (const std::int64_t n : {lanes + 1, lanes + most, 3 * lanes + 1, 3 * lanes + most}) {
+      for (const std::int64_t n : {most, 2 * most, lanes + 1, lanes + most, 3 * lanes + 1, 3 * lanes + most}) {
         CHECK(check_product<T>(90, n, 60, a_order, b_order, false));
         CHECK(check_product<T>(9, n, 500, a_order, b_order, true));
         CHECK(check_product<T>(40, n, 130, a_order, b_order, true));

@@ -77,8 +77,13 @@ TEST_CASE("gemm small: products in the first-level cache are small, and of few r
   CHECK(small(20, 40, 30));
   CHECK_FALSE(small(1, 300, 40));
   CHECK_FALSE(small(200, 200, 200));
-  CHECK(small(2, 5000, 3));
+  CHECK_FALSE(small(2, 5000, 3));
   CHECK(small(2, 5000, 300));
+  const auto columns_by_columns = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return gemm_is_small(gemm_problem<float>{m, n, k, &x, 1, m, &x, 1, k, &c, n, 1, false, {}});
+  };
+  CHECK(columns_by_columns(5000, 24, 2));
+  CHECK_FALSE(columns_by_columns(5000, 24, 60));
 }
 
 TEST_CASE("gemm small: few rows are the same bits on any number of threads, and finished once everywhere") {

@@ -58,6 +58,7 @@ template <class S>
 bool gemm_has_rest(const gemm_problem<S>& p) {
   constexpr std::int64_t lanes = gemm_vector<S>::lanes;
   const std::int64_t rest = p.n % lanes, least = p.n < 2 * lanes ? 48 / gemm_rows : 4;
+  if (p.n <= 4) return p.n > 1 && p.m * p.k > 128 * p.n && p.k >= 2 * lanes && p.a_col == 1 && p.b_row != 1;
   return rest > 0 && least * rest <= lanes && p.n > lanes && p.n < 6 * lanes && p.m >= 8 * rest && p.k >= 2 * lanes &&
          p.m * p.k >= 4096 && (p.a_col == 1 || p.a_row == 1);
 }
@@ -94,11 +95,12 @@ void run_gemm(const gemm_problem<S>& p) {
                         p.add, p.done, p.swapped});
   } else if constexpr (std::same_as<S, gemm_compute<S>>) {
     if (gemm_by_blas(p)) return;
-    for (const auto& q : {p, p.transposed()}) {
-      if (gemm_is_row(q)) return gemm_row(q);
-      if (gemm_is_dots(q)) return gemm_dots(q);
-    }
     if (gemm_is_short(p)) return gemm_short(p);
+    const gemm_problem<S> transposed = p.transposed();
+    for (const auto* q : {&p, &transposed}) {
+      if (gemm_is_row(*q)) return gemm_row(*q);
+      if (gemm_is_dots(*q)) return gemm_dots(*q);
+    }
   }
   gemm_blocks<S>(p).run();
 }

@@ -103,13 +103,15 @@ bool gemm_is_row(const gemm_problem<T>& p) {
 
 /// The product of a problem that gemm_is_row.
 template <class T>
-void gemm_row(gemm_problem<T> p) {
+void gemm_row(const gemm_problem<T>& p) {
   constexpr int strip = 8 * gemm_vector<T>::lanes;
-  const gemm_scratch<T> copy(p.a_col == 1 ? 0 : p.k);
   if (p.a_col != 1) {
+    const gemm_scratch<T> copy(p.k);
     for (std::int64_t q = 0; q < p.k; ++q) copy.data()[q] = p.a[q * p.a_col];
-    p.a = copy.data();
-    p.a_col = 1;
+    gemm_problem<T> contiguous(p);
+    contiguous.a = copy.data();
+    contiguous.a_col = 1;
+    return gemm_row(contiguous);
   }
   if (p.b_col != 1 || (p.b_row == 1 && p.k > 1)) return gemm_dots(p);
   const std::int64_t grain = strip * (1 + 65536 / (strip * p.k));  // 64 Ki elements of B: some 5 us

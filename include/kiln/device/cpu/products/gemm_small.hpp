@@ -11,6 +11,7 @@
 #include <kiln/device/cpu/products/gemm_dots.hpp>
 #include <kiln/device/cpu/products/gemm_edge.hpp>
 #include <kiln/device/cpu/products/gemm_problem.hpp>
+#include <kiln/device/cpu/products/gemm_short.hpp>
 #include <kiln/device/cpu/products/gemm_vector.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
@@ -90,6 +91,13 @@ bool is_one_tile_high(const gemm_problem<S>& p) {
   return p.b_col == 1 && p.m <= 2 * gemm_row_step && (gemm_masked<S> || p.n >= gemm_vector<S>::lanes);
 }
 
+// Whether the rows of B had better be made contiguous, however many rows A has, so that C is written along its rows.
+template <class S>
+bool has_small_copy(const gemm_problem<S>& p) {
+  if (p.b_col == 1 || p.c_col != 1 || p.k * p.n > small_copy) return false;
+  return p.a_row == 1 ? p.m >= 4 && p.n >= 6 && p.k <= 24 : p.k < gemm_vector<S>::lanes;
+}
+
 /// Whether a product had better be done by gemm_small.
 template <class S>
 bool gemm_is_small(const gemm_problem<S>& p) {
@@ -97,11 +105,12 @@ bool gemm_is_small(const gemm_problem<S>& p) {
   if (work <= 256) return true;
   if constexpr (std::is_floating_point_v<S>) {
     if (p.m == 1 || p.n == 1) return false;
-    if (is_one_tile_high(p) || is_one_tile_high(p.transposed())) return true;
     // Tiles of vectors: as fast as others while both operands are in the first-level cache.
-    if (p.b_col == 1 && p.c_col == 1) return work <= 65536 && p.k * p.n * std::int64_t{sizeof(S)} <= 16384;
-    if (p.a_row == 1 || p.b_col == 1) return work <= 4096;
-    return p.k < gemm_vector<S>::lanes && p.k * p.n <= small_copy && work <= 65536;
+    const bool high = is_one_tile_high(p) || is_one_tile_high(p.transposed());
+    if (!high && p.b_col == 1 && p.c_col == 1) return work <= 65536 && p.k * p.n * std::int64_t{sizeof(S)} <= 16384;
+    if (gemm_is_short(p)) return false;
+    if (high) return true;
+    return has_small_copy(p) || ((p.a_row == 1 || p.b_col == 1) && work <= 4096);
   }
   return false;
 }
@@ -113,7 +122,11 @@ void gemm_small(const gemm_problem<S>& p) {
   if constexpr (std::is_floating_point_v<S>) {
     if (p.k == 0) return gemm_small_words(p);
     const bool rows = p.b_col == 1, columns = p.a_row == 1;
+    const bool dots = p.k >= 4 && gemm_has_dots(p);
+    if (dots && p.m == 1) return gemm_dots(p);
+    if (dots && p.n == 1) return gemm_dots(p.transposed());
     const bool narrow = p.n < p.m && is_one_tile_high(p.transposed());
+    if (columns && has_small_copy(p)) return gemm_small_copied(p);
     if (columns && (!rows || p.c_col != 1 || narrow)) return gemm_small_tiles(p.transposed());
     if (rows) return gemm_small_tiles(p);
     constexpr std::int64_t lanes = gemm_vector<S>::lanes;
