@@ -13,12 +13,12 @@ using namespace kiln;
 
 namespace {
 
-struct cube_op : arithmetic<1> {
+struct cube_op final : arithmetic<1> {
   static constexpr std::string_view name = "cube";
   static constexpr bool composite = true;
   static constexpr auto value(auto x) { return x * x * x; }
 };
-struct bent_op : floating<2> {
+struct bent_op final : floating<2> {
   static constexpr std::string_view name = "bent";
   static constexpr bool composite = true;
   static constexpr auto value(auto x, auto p) { return where(x > 0, x, p * x); }

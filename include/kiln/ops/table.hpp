@@ -29,10 +29,15 @@ struct another_adjoint {
 };
 template <class Op>
 struct beside_another_adjoint : Op, another_adjoint {};
-template <class Op>
-concept HasAdjoint = !requires {
-  &beside_another_adjoint<Op>::adjoint;
+template <class Op, class... Operands>
+concept AdjointOf = requires {
+  &Op::template adjoint<symbol, symbol, Operands...>;
 };
+// Nothing can be beside a final op, whose rule is instantiated. (std::is_final_v would be one more template for each.)
+template <class Op>
+concept HasAdjoint = (__is_final(Op) && (AdjointOf<Op, symbol> || AdjointOf<Op, symbol, symbol> ||
+                                         AdjointOf<Op, symbol, symbol, symbol>)) ||
+                     (!__is_final(Op) && !requires { &beside_another_adjoint<Op>::adjoint; });
 
 template <class Op>
 constexpr symbol expand_with(symbol a, symbol b, symbol c) {
