@@ -102,7 +102,8 @@ struct part_cut {
 /// As many parts as work is worth (`wanted`), as long as `room(cut)`, the numbers that their sums take, is at most
 /// `allowed`: runs of outer positions first, then runs of inner elements.
 template <class Room>
-[[gnu::cold]] inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::int64_t allowed, Room workspace) {
+[[gnu::cold]] inline part_cut cut_into_parts(const part_grid& grid, std::int64_t wanted, std::int64_t allowed,
+                                             Room workspace) {
   wanted = std::clamp<std::int64_t>(wanted, 1, most_parts);
   part_cut cut{std::min(wanted, grid.outer()), 1};
   while (cut.rows > 1 && workspace(cut) > allowed) cut.rows = (cut.rows + 1) / 2 < cut.rows ? (cut.rows + 1) / 2 : 1;
