@@ -126,11 +126,11 @@ constexpr auto converted(X&& x) {
   if constexpr (std::is_lvalue_reference_v<X>) {
     return converted<To>(E(x));
   } else {
-    note_moment(x);
+    if constexpr (requires { x.note_moment(); }) x.note_moment();
     if constexpr (std::same_as<typename E::value_type, To>)
-      return E(std::move(x));
+      return E(static_cast<E&&>(x));
     else
-      return node<cast_to<To>, E>{{}, std::move(x)};
+      return node<cast_to<To>, E>{{}, static_cast<E&&>(x)};
   }
 }
 template <Element To, Number S>
@@ -196,20 +196,30 @@ constexpr auto operand_of(S x, [[maybe_unused]] int place) {
   return converted<To>(x);
 }
 
+/// A node that is moved from, of elements of C: an operand as it is.
+template <class X, class C>
+inline constexpr bool is_node_of = false;
+template <class Op, class... X, class C>
+inline constexpr bool is_node_of<node<Op, X...>, C> = std::same_as<typename node<Op, X...>::value_type, C>;
+
 template <class Op, Element C, class A>
 constexpr auto node_of(A&& a) {
-  return node<Op, decltype(operand_of<Op, C>(std::move(a), 0))>{{}, operand_of<Op, C>(std::move(a), 0)};
+  return node<Op, decltype(operand_of<Op, C>(static_cast<A&&>(a), 0))>{{}, operand_of<Op, C>(static_cast<A&&>(a), 0)};
 }
 template <class Op, Element C, class A, class B>
 constexpr auto node_of(A&& a, B&& b) {
-  return node<Op, decltype(operand_of<Op, C>(std::move(a), 0)), decltype(operand_of<Op, C>(std::move(b), 1))>{
-      {}, operand_of<Op, C>(std::move(a), 0), operand_of<Op, C>(std::move(b), 1)};
+  return node<Op, decltype(operand_of<Op, C>(static_cast<A&&>(a), 0)),
+              decltype(operand_of<Op, C>(static_cast<B&&>(b), 1))>{
+      {}, operand_of<Op, C>(static_cast<A&&>(a), 0), operand_of<Op, C>(static_cast<B&&>(b), 1)};
 }
 template <class Op, Element T, class A, class B, class C>
 constexpr auto node_of(A&& a, B&& b, C&& c) {
-  return node<Op, decltype(operand_of<Op, T>(std::move(a), 0)), decltype(operand_of<Op, T>(std::move(b), 1)),
-              decltype(operand_of<Op, T>(std::move(c), 2))>{
-      {}, operand_of<Op, T>(std::move(a), 0), operand_of<Op, T>(std::move(b), 1), operand_of<Op, T>(std::move(c), 2)};
+  return node<Op, decltype(operand_of<Op, T>(static_cast<A&&>(a), 0)),
+              decltype(operand_of<Op, T>(static_cast<B&&>(b), 1)), decltype(operand_of<Op, T>(static_cast<C&&>(c), 2))>{
+      {},
+      operand_of<Op, T>(static_cast<A&&>(a), 0),
+      operand_of<Op, T>(static_cast<B&&>(b), 1),
+      operand_of<Op, T>(static_cast<C&&>(c), 2)};
 }
 
 template <class X>
@@ -267,15 +277,18 @@ using operands_t = typename detail::with_numbers<typename detail::joint<void, X.
 /// Builds the node of Op over expressions and numbers; operands are converted to their common type.
 template <class Op, class... X>
   requires((Expression<X> || Number<X>)&&...)
-&&(Expression<X> || ...) constexpr auto apply_op(op_tag<Op>, X... x) {
-  using P = operands_t<X...>;
+&&(Expression<X> || ...) constexpr auto apply_op(op_tag<Op>, X&&... x) {
+  using P = operands_t<std::remove_cvref_t<X>...>;
   static_assert(Op::accepts(dtype_of<P>),
                 "kiln: this operation is not defined for the element type of its operands: cast<T>() them first");
   using C = element_t<Op::common(dtype_of<P>)>;
-  if constexpr ((Number<X> || ...))
-    return detail::node_of<Op, C>(std::move(x)...);
+  if constexpr ((detail::is_node_of<X, C> && ...))
+    return node<Op, X...>{{}, static_cast<X&&>(x)...};
+  else if constexpr ((Number<X> || ...))
+    return detail::node_of<Op, C>(static_cast<X&&>(x)...);
   else
-    return node<Op, decltype(detail::converted<C>(std::move(x)))...>{{}, detail::converted<C>(std::move(x))...};
+    return node<Op, decltype(detail::converted<C>(static_cast<X&&>(x)))...>{
+        {}, detail::converted<C>(static_cast<X&&>(x))...};
 }
 
 namespace detail {

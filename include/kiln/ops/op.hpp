@@ -60,8 +60,8 @@ concept Operands = detail::are_operands<X...>;
 
 /// Applies an op to operands; what that means is theirs: a symbol writes an instruction, an expression a lazy node.
 template <class Op, class... X>
-constexpr auto apply(X... x) {
-  return apply_op(op_tag<Op>{}, std::move(x)...);
+constexpr auto apply(X&&... x) {
+  return apply_op(op_tag<Op>{}, static_cast<X&&>(x)...);
 }
 
 /// Operands of which the type is known to be an integer one: tensors and expressions.

@@ -410,7 +410,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   }
 
   /// For expressions, which call it on their own copies of a handle: the elements are wanted as they are now.
-  void note_moment() {
+  void note_moment() noexcept {
     if (state_) wanted_ = moment(*state_->memory);
   }
   /// When the elements were as an expression wants them.

@@ -51,6 +51,42 @@ template <int N>
   return load<N>(static_cast<const bool*>(in.data()));
 }
 
+// Where the loop finds a leaf: a contiguous one in memory, a single value spread over a register's worth of stack.
+// `mask` is all ones or zero, so that one loop serves every mixture of the two without a branch; where all leaves are
+// contiguous, another loop does without the masks.
+struct source {
+  const void* base;
+  std::int64_t mask;
+};
+template <class S, int N>
+[[gnu::always_inline]] inline source source_of(const void* in, bool single, unsigned char* workspace) {
+  using E = compute_t<S>;
+  if (!single) return {in, -1};
+  store(reinterpret_cast<S*>(workspace), lanes<E, N>(static_cast<E>(*static_cast<const S*>(in))));
+  return {workspace, 0};
+}
+
+// What a long program does for each of its leaves and results around its loop, by calls.
+template <class S, int N>
+[[gnu::noinline]] source called_source_of(const void* in, bool single, unsigned char* workspace) {
+  return source_of<S, N>(in, single, workspace);
+}
+template <class S, int N>
+[[gnu::noinline]] void pad(source& from, unsigned char* workspace, std::int64_t i, std::int64_t left) {
+  if (from.mask == 0) return;
+  store(reinterpret_cast<S*>(workspace), load_partial<N>(static_cast<const S*>(from.base) + i, static_cast<int>(left)));
+  from = {workspace, 0};
+}
+template <class S, int N>
+[[gnu::noinline]] void put_end(void* out, bool add, const unsigned char* end, std::int64_t i, std::int64_t left) {
+  if (!out) return;
+  S* const p = static_cast<S*>(out) + i;
+  auto value = load<N>(reinterpret_cast<const S*>(end));
+  if constexpr (!std::is_same_v<S, bool>)
+    if (add) value = load_partial<N>(static_cast<const S*>(p), static_cast<int>(left)) + value;
+  store_partial(p, value, static_cast<int>(left));
+}
+
 /// The values of a lengthy op by a call, which all kernels of a program share.
 template <class Op, class V, class... More>
 [[gnu::noinline]] V called(V a, More... more) {
@@ -92,18 +128,11 @@ class kernel {
   static constexpr std::int64_t sum_length = run_of_sums(side_by_side, N);
   using running_sums = std::array<sums, static_cast<std::size_t>(side_by_side)>;
 
-  // Where the loop finds each leaf: contiguous leaves in memory, single values spread over a register's worth of
-  // stack. `mask` is all ones or zero, so that one loop serves every mixture of the two without a branch; where all
-  // leaves are contiguous, another loop does without the masks.
-  struct source {
-    const void* base;
-    std::int64_t mask;
-  };
   using spread_values = std::array<std::array<unsigned char, vector_bytes>, static_cast<std::size_t>(plan::slots) + 1>;
   enum class delivery : std::uint8_t { write, add, non_temporal };
   struct state {  // left uninitialised: only what the kernel uses is written
     once_values once;
-    std::array<source, static_cast<std::size_t>(plan::slots) + 1> from;
+    std::array<detail::source, static_cast<std::size_t>(plan::slots) + 1> from;
     std::array<void*, static_cast<std::size_t>(t.result_count()) + 1> out;
     std::array<delivery, static_cast<std::size_t>(t.result_count()) + 1> how;
     std::array<char*, static_cast<std::size_t>(plan::kept_count) + 1> kept;
@@ -182,14 +211,12 @@ class kernel {
   [[gnu::always_inline]] static void find(const strip& s, state& now, spread_values& spread) {
     constexpr instruction x = t[I];
     using S = element_t<x.type>;
-    using E = element<I>;
-    auto& from = now.from[static_cast<std::size_t>(x.slot)];
-    from = {s.in[x.slot], -1};
-    if (s.step[x.slot] == 0 && s.count > 0) {
-      auto& workspace = spread[static_cast<std::size_t>(x.slot)];
-      store(reinterpret_cast<S*>(workspace.data()), lanes<E, N>(static_cast<E>(*static_cast<const S*>(s.in[x.slot]))));
-      from = {workspace.data(), 0};
-    }
+    constexpr auto slot = static_cast<std::size_t>(x.slot);
+    const bool single = s.step[slot] == 0 && s.count > 0;
+    if constexpr (facts::short_program)
+      now.from[slot] = detail::source_of<S, N>(s.in[slot], single, spread[slot].data());
+    else
+      now.from[slot] = detail::called_source_of<S, N>(s.in[slot], single, spread[slot].data());
   }
 
   template <extent Extent, int I>
@@ -368,67 +395,55 @@ class kernel {
       [[maybe_unused]] sums earlier;
       start_all(totals);
       start(earlier, folded_numbers{});
-      std::int64_t i = 0;
       if constexpr (Kind == kernel_kind::rows) {
         // One body for whole registers and the rest: a row's number must not depend on the rows finished along with it.
-        for (; i < s.count; i += N)
+        for (std::int64_t i = 0; i < s.count; i += N)
           step<extent::tail>(now, totals[0], i, s.count - i < N ? s.count - i : N, each_numbers{}, reduced_numbers{},
                              result_numbers{});
-      } else if constexpr (!facts::short_program) {
-        i = whole_steps<extent::mixed>(now, totals, earlier, s.count);
+      } else if constexpr (Kind == kernel_kind::map && !facts::short_program) {
+        all_steps(s, now, spread, totals[0], leaf_numbers{}, result_numbers{});
       } else {
-        std::int64_t contiguous = -1;
-        ((contiguous &= now.from[static_cast<std::size_t>(t[Leaf].slot)].mask), ...);
-        i = contiguous ? whole_steps<extent::contiguous>(now, totals, earlier, s.count)
-                       : whole_steps<extent::mixed>(now, totals, earlier, s.count);
-      }
-      if (i < s.count) {
-        if constexpr (Kind == kernel_kind::map && !facts::short_program)
-          finish_padded(s, now, spread, totals[0], i, leaf_numbers{}, result_numbers{});
-        else
+        std::int64_t i = 0;
+        if constexpr (!facts::short_program) {
+          i = whole_steps<extent::mixed>(now, totals, earlier, s.count);
+        } else {
+          std::int64_t contiguous = -1;
+          ((contiguous &= now.from[static_cast<std::size_t>(t[Leaf].slot)].mask), ...);
+          i = contiguous ? whole_steps<extent::contiguous>(now, totals, earlier, s.count)
+                         : whole_steps<extent::mixed>(now, totals, earlier, s.count);
+        }
+        if (i < s.count)
           step<extent::tail>(now, totals[0], i, s.count - i, each_numbers{}, reduced_numbers{}, result_numbers{});
       }
       (finish<Folded>(s, totals, earlier), ...);
     }
   };
 
-  // The rest of a strip of a long program goes through the loop that is there already, by way of padded buffers: a
-  // body of its own for partial registers would double the code of the program.
+  // A long program has one body: after the whole steps it goes once more through the loop, over the rest in padded
+  // buffers.
   template <int... Leaf, int... R>
-  [[gnu::always_inline]] static void finish_padded(const strip& s, state& now, spread_values& spread, sums& unused,
-                                                   std::int64_t i, std::integer_sequence<int, Leaf...>,
-                                                   std::integer_sequence<int, R...>) {
-    const std::int64_t left = s.count - i;
+  [[gnu::always_inline]] static void all_steps(const strip& s, state& now, spread_values& spread, sums& unused,
+                                               std::integer_sequence<int, Leaf...>, std::integer_sequence<int, R...>) {
+    const std::int64_t whole = s.count / N * N, rest = s.count - whole;
     alignas(64) std::array<std::array<unsigned char, vector_bytes>, sizeof...(R)> ends;
-    (pad<Leaf>(now, spread, i, left), ...);
-    // Adding waits until the values are there: two results, gradients of one tensor, may lie in the same place.
-    for (std::size_t r = 0; r < sizeof...(R); ++r) {
-      now.how[r] = delivery::write;
-      if (now.out[r]) now.out[r] = ends[r].data();
+    std::int64_t end = whole;
+    for (bool padded = false;; padded = true, end = N) {
+      for (std::int64_t i = 0; i < end; i += N)
+        step<extent::mixed>(now, unused, i, N, each_numbers{}, reduced_numbers{}, result_numbers{});
+      if (padded || rest == 0) break;
+      (detail::pad<element_t<t[Leaf].type>, N>(now.from[static_cast<std::size_t>(t[Leaf].slot)],
+                                               spread[static_cast<std::size_t>(t[Leaf].slot)].data(), whole, rest),
+       ...);
+      // Adding waits until the values are there: two results, gradients of one tensor, may lie in the same place.
+      for (std::size_t r = 0; r < sizeof...(R); ++r) {
+        now.how[r] = delivery::write;
+        if (now.out[r]) now.out[r] = ends[r].data();
+      }
     }
-    step<extent::mixed>(now, unused, 0, N, each_numbers{}, reduced_numbers{}, result_numbers{});
-    (put_end<R>(s, ends[static_cast<std::size_t>(R)].data(), i, left), ...);
-  }
-  template <int I>
-  [[gnu::always_inline]] static void pad(state& now, spread_values& spread, std::int64_t i, std::int64_t left) {
-    using S = element_t<t[I].type>;
-    auto& from = now.from[static_cast<std::size_t>(t[I].slot)];
-    if (from.mask == 0) return;
-    S* workspace = reinterpret_cast<S*>(spread[static_cast<std::size_t>(t[I].slot)].data());
-    store(workspace, load_partial<N>(static_cast<const S*>(from.base) + i, static_cast<int>(left)));
-    from = {workspace, 0};
-  }
-  template <int R>
-  [[gnu::always_inline]] static void put_end(const strip& s, const unsigned char* end, std::int64_t i,
-                                             std::int64_t left) {
-    constexpr std::size_t r = static_cast<std::size_t>(R);
-    using S = element_t<Program::stores[r]>;
-    if (!s.out[r]) return;
-    S* const p = static_cast<S*>(s.out[r]) + i;
-    auto value = load<N>(reinterpret_cast<const S*>(end));
-    if constexpr (!std::is_same_v<S, bool>)
-      if (s.add[r]) value = load_partial<N>(static_cast<const S*>(p), static_cast<int>(left)) + value;
-    store_partial(p, value, static_cast<int>(left));
+    if (rest > 0)
+      (detail::put_end<element_t<Program::stores[static_cast<std::size_t>(R)]>, N>(s.out[R], s.add[R], ends[R].data(),
+                                                                                   whole, rest),
+       ...);
   }
 
  public:
