@@ -7,6 +7,7 @@
 #include <kiln/nn/layers/batch_norm.hpp>
 #include <kiln/nn/layers/conv.hpp>
 #include <kiln/nn/layers/embedding.hpp>
+#include <kiln/nn/layers/linear.hpp>
 #include <kiln/nn/layers/recurrent.hpp>
 #include <kiln/nn/layers/transformer.hpp>
 #include <kiln/nn/loss/cross_entropy.hpp>
@@ -40,12 +41,16 @@ template class detail::batch_norm_node<float, Cpu>;
 template Tensor<float> detail::normalized(const Tensor<float>&, const Tensor<float>&, const Tensor<float>&,
                                           const Tensor<float>&, const Tensor<float>&, double);
 
+template Tensor<float> nn::init::uniform(const dims&, double, Cpu);
+template ref<tensor_state> detail::compute<true, false>(const detail::linear_result&);
+template ref<tensor_state> detail::compute<true, false>(const node<relu_op, detail::linear_result>&);
 template struct nn::MultiheadAttention<float, Cpu>;
 template struct nn::TransformerEncoderLayer<float, Cpu>;
 template class nn::detail::recurrent<nn::LSTM<float, Cpu>, 4, 2, float, Cpu>;
 template class nn::LSTM<float, Cpu>;
 template Tensor<float> nn::Embedding<float, Cpu>::operator()(const Tensor<std::int64_t>&) const;
 
+template ref<tensor_state> detail::compute<true, false>(const row_node<log_softmax_op, Tensor<float>>&);
 template Tensor<float> nn::detail::class_loss(const Tensor<float>&, const Tensor<std::int64_t>&, const Tensor<float>&,
                                               const nn::class_loss_options&, const char*);
 

@@ -51,6 +51,10 @@ Tensor<T, D> xavier_uniform(const dims& sizes, double gain = 1, D where = {}) {
   return uniform<T, D>(sizes, gain * std::sqrt(6 / static_cast<double>(sizes[0] + sizes[1])), where);
 }
 
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template Tensor<float> uniform(const dims&, double, Cpu);
+#endif
+
 }  // namespace init
 
 }  // namespace kiln::nn

@@ -63,3 +63,14 @@ struct Bilinear {
 };
 
 }  // namespace kiln::nn
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+namespace kiln::detail {
+
+/// What a linear layer gives, as it is evaluated by itself or under relu.
+using linear_result = node<add_op, product<Tensor<float>, Tensor<float>>, Tensor<float>>;
+extern template ref<tensor_state> compute<true, false>(const linear_result&);
+extern template ref<tensor_state> compute<true, false>(const node<relu_op, linear_result>&);
+
+}  // namespace kiln::detail
+#endif

@@ -183,3 +183,8 @@ auto cross_entropy(const X& scores, const L& target, const class_loss_options& o
 }
 
 }  // namespace kiln::nn
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template kiln::ref<kiln::tensor_state> kiln::detail::compute<true, false>(
+    const kiln::row_node<kiln::log_softmax_op, kiln::Tensor<float>>&);
+#endif
