@@ -35,13 +35,16 @@ constexpr dims product_sizes(const dims& a, const dims& b) {
     throw shape_error(message("matmul: shapes ", a, " and ", b, " do not fit: the last size of the left, ", inner_a,
                               ", must equal the ", b.rank() == 1 ? "only" : "second to last", " size of the right, ",
                               inner_b, " (transpose one of them?)"));
-  dims batch_a, batch_b;
-  for (int i = 0; i + 2 < a.rank(); ++i) batch_a.push_back(a[i]);
-  for (int i = 0; i + 2 < b.rank(); ++i) batch_b.push_back(b[i]);
-  broadcast_into(batch_a, batch_b, "matmul batches");
-  if (a.rank() > 1) batch_a.push_back(a[a.rank() - 2]);
-  if (b.rank() > 1) batch_a.push_back(b.back());
-  return batch_a;
+  dims sizes;
+  if (a.rank() > 2 || b.rank() > 2) {
+    dims batch;
+    for (int i = 0; i + 2 < a.rank(); ++i) sizes.push_back(a[i]);
+    for (int i = 0; i + 2 < b.rank(); ++i) batch.push_back(b[i]);
+    broadcast_into(sizes, batch, "matmul batches");
+  }
+  if (a.rank() > 1) sizes.push_back(a[a.rank() - 2]);
+  if (b.rank() > 1) sizes.push_back(b.back());
+  return sizes;
 }
 
 }  // namespace kiln

@@ -24,7 +24,7 @@ namespace detail {
 
 // Overloads that call each other: members of one class, so that each sees all.
 struct shape_walk {
-  dims sizes;
+  dims& sizes;
 
   template <Leaf X>
   constexpr void merge(const X& x) {
@@ -38,9 +38,9 @@ struct shape_walk {
   }
   template <class Op, class A>
   constexpr void merge(const row_node<Op, A>& x) {
-    shape_walk inner;
-    inner.merge(x.a);
-    broadcast_into(sizes, Op::reduces ? reduced_sizes(inner.sizes, x.axes, x.keepdim) : inner.sizes);
+    dims inner;
+    shape_walk{inner}.merge(x.a);
+    broadcast_into(sizes, Op::reduces ? reduced_sizes(inner, x.axes, x.keepdim) : inner);
   }
   template <class Op, class... X>
   constexpr void merge(const node<Op, X...>& x) {
@@ -87,14 +87,14 @@ constexpr dims shape_of(const X& x) {
   if constexpr (Leaf<X>) {
     return x.sizes();
   } else {
-    detail::shape_walk walk;
+    dims sizes;
     try {
-      walk.merge(x);
+      detail::shape_walk{sizes}.merge(x);
     } catch (const shape_error&) {
       detail::mismatch_walk::sizes(x);
       throw;
     }
-    return walk.sizes;
+    return sizes;
   }
 }
 
