@@ -51,13 +51,14 @@ inline real rounded(real value, dtype type) {
     return static_cast<real>(static_cast<compute_t<T>>(static_cast<T>(static_cast<compute_t<T>>(value))));
   });
 }
-inline real folded(std::string_view op, real a, real b) {
-  if (op == "sum") return a + b;
-  if (op == "prod") return a * b;
-  if (op == "max") return oracles::greatest(a, b);
-  if (op == "min") return oracles::least(a, b);
-  if (op == "any") return a != 0 || b != 0;
-  if (op == "all") return a != 0 && b != 0;
+/// What folds the elements of a row.
+inline real (*fold_of(std::string_view op))(real, real) {
+  if (op == "sum") return [](real a, real b) { return a + b; };
+  if (op == "prod") return [](real a, real b) { return a * b; };
+  if (op == "max") return oracles::greatest;
+  if (op == "min") return oracles::least;
+  if (op == "any") return [](real a, real b) { return real(a != 0 || b != 0); };
+  if (op == "all") return [](real a, real b) { return real(a != 0 && b != 0); };
   throw std::invalid_argument("no such reduction: " + std::string(op));
 }
 
@@ -73,17 +74,20 @@ inline table values_of(const cuda::task& job, std::deque<emulated::memory>& leav
     const auto operand = [&](int at, std::size_t e) { return at < 0 ? real(0) : v[static_cast<std::size_t>(at)][e]; };
     const found_rules op = op_rules_table.find(now.code);
     if (op && op->reduces) {
+      const auto fold = fold_of(op->name);
       std::vector<real> rows(n);
       std::vector<bool> begun(n);
       for (std::size_t e = 0; e < n; ++e) {
         const auto r = static_cast<std::size_t>(row_at(job.domain, job.reduced_axes, static_cast<std::int64_t>(e)));
-        rows[r] = begun[r] ? folded(op->name, rows[r], operand(now.a, e)) : operand(now.a, e);
+        rows[r] = begun[r] ? fold(rows[r], operand(now.a, e)) : operand(now.a, e);
         begun[r] = true;
       }
       for (std::size_t e = 0; e < n; ++e)
         out[e] = rows[static_cast<std::size_t>(row_at(job.domain, job.reduced_axes, static_cast<std::int64_t>(e)))];
       continue;
     }
+    const bool casts = op && op->name == "cast";
+    const auto value = op && !casts ? oracles::elementwise().at(op->name).value : decltype(oracles::oracle::value)();
     for (std::size_t e = 0; e < n; ++e) {
       if (now.code == opcode::constant)
         out[e] = number_in(now);
@@ -93,10 +97,10 @@ inline table values_of(const cuda::task& job, std::deque<emulated::memory>& leav
       else if (now.code == opcode::leaf)
         out[e] = leaves[static_cast<std::size_t>(now.slot)][static_cast<std::size_t>(offset_at(
             job.domain, job.leaves[static_cast<std::size_t>(now.slot)].strides, static_cast<std::int64_t>(e)))];
-      else if (op->name == "cast")
+      else if (casts)
         out[e] = rounded(operand(now.a, e), now.type);
       else
-        out[e] = oracles::elementwise().at(op->name).value(operand(now.a, e), operand(now.b, e), operand(now.c, e));
+        out[e] = value(operand(now.a, e), operand(now.b, e), operand(now.c, e));
     }
   }
   return v;
