@@ -427,3 +427,27 @@ TEST_CASE("batched_gemm: stacks, broadcast operands and epilogues give what sing
   CHECK_THROWS_AS(cpu::batched_gemm<float>(-1, 1, 1, 1, {nullptr, 1, 1}, 0, {nullptr, 1, 1}, 0, nullptr, 1, 1),
                   shape_error);
 }
+
+TEST_CASE("gemm: a few columns that are whole vectors, at any width of those") {
+  const auto check = [](auto zero) {
+    using T = decltype(zero);
+    constexpr std::int64_t m = 33, k = 70;
+    for (std::int64_t n = 1; n <= 9; ++n) {
+      std::vector<T> a(m * k), b(static_cast<std::size_t>(k * n)), c(static_cast<std::size_t>(m * n), T(7));
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(i % 5);
+      for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(i % 3);
+      cpu::gemm<T>(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data(), n);
+      int wrong = 0;
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          std::int64_t sum = 0;
+          for (std::int64_t q = 0; q < k; ++q) sum += (i * k + q) % 5 * ((q * n + j) % 3);
+          wrong += c[static_cast<std::size_t>(i * n + j)] != static_cast<T>(sum);
+        }
+      CAPTURE(n);
+      CHECK(wrong == 0);
+    }
+  };
+  check(float{});
+  check(double{});
+}

@@ -66,7 +66,7 @@ bool gemm_has_rest(const gemm_problem<S>& p) {
 template <class S>
 [[gnu::cold]] void gemm_with_rest(const gemm_problem<S>& p) {
   gemm_problem<S> whole(p), rest(p);
-  rest.n = p.n % gemm_vector<S>::lanes;
+  rest.n = p.n <= 4 ? p.n : p.n % gemm_vector<S>::lanes;  // so few may be a whole vector, or two
   whole.n = p.n - rest.n;
   rest.c += whole.n * p.c_col;
   rest.b += whole.n * p.b_col;
