@@ -83,12 +83,20 @@ void enter_eigen(const product& p) {
   enter(p.name(), "eigen", p.m * p.n, [p] {
     using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const auto size = [](std::size_t count) { return static_cast<Eigen::Index>(count); };
-    const Eigen::Map<const matrix> a(p.a(), size(p.a_transposed ? p.k : p.m), size(p.lda()));
-    const Eigen::Map<const matrix> b(p.b(), size(p.b_transposed ? p.n : p.k), size(p.ldb()));
+    using operand = Eigen::Map<const matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+    const auto stored = [&size](const float* from, bool transposed, std::size_t rows, std::size_t columns,
+                                std::size_t stride) {
+      return operand(from, size(transposed ? columns : rows), size(transposed ? rows : columns),
+                     Eigen::OuterStride<>(size(stride)));
+    };
+    const operand a = stored(p.a(), p.a_transposed, p.m, p.k, p.lda()),
+                  b = stored(p.b(), p.b_transposed, p.k, p.n, p.ldb());
     const Eigen::Map<matrix> result(p.c(), size(p.m), size(p.n));
     return [=]() mutable -> const float* {
       Eigen::Map<matrix> c(result);
-      if (p.a_transposed)
+      if (p.a_transposed && p.b_transposed)
+        c.noalias() = a.transpose() * b.transpose();
+      else if (p.a_transposed)
         c.noalias() = a.transpose() * b;
       else if (p.b_transposed)
         c.noalias() = a * b.transpose();
