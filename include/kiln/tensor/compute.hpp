@@ -37,10 +37,6 @@ class operand_workspace {
   static constexpr std::size_t count = static_cast<std::size_t>(census<E>::leaves) + 1;
   alignas(common::operand_view) std::array<std::byte, count * sizeof(common::operand_view)> bytes_;
 };
-/// Neither reductions nor products.
-template <class E>
-inline constexpr bool is_map = census<E>::rows == 0 && census<E>::products == 0;
-
 /// The sizes of an expression, which may be made in `room`. Throws shape_error where operands do not broadcast.
 template <class E>
 const dims& find_sizes(const E& e, const collected<E>& c, dims& room) {

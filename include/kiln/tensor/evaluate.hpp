@@ -298,6 +298,10 @@ constexpr decltype(auto) result_sizes(const E&, const evaluation& how) {
     return how.reduction_rooted ? reduced_sizes(how.domain, how.axes, how.keepdim) : how.domain;
 }
 
+/// Neither reductions nor products.
+template <class E>
+inline constexpr bool is_map = census<E>::rows == 0 && census<E>::products == 0;
+
 template <class E>
 [[gnu::cold]] void name_mismatch(const void* expression) {
   mismatch_walk::sizes(*static_cast<const E*>(expression));
@@ -314,7 +318,7 @@ inline constexpr expression_facts facts_of{
     .rows = census<E>::rows,
     .type = dtype_of<typename E::value_type>,
     .is_product = is_product<E>,
-    .name_mismatch = census<E>::rows == 0 && census<E>::products == 0 ? &name_mismatch<E> : nullptr,
+    .name_mismatch = is_map<E> ? &name_mismatch<E> : nullptr,
     .fused_product = fused_product_of<E>(),
     .run_with_products = census<E>::products > 0 ? &run_with_products : nullptr,
 };

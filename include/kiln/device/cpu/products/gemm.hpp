@@ -52,28 +52,30 @@ gemm_epilogue erase_epilogue(Epilogue& epilogue) {
 template <class S>
 void run_gemm(const gemm_problem<S>& p);
 
-// Whether the last vector of columns holds so few that inner products are done with them sooner. Beside a single vector
-// that has to be fewer, where tiles of one have too few sums to hide their latency.
+// How many of the last columns had better be done by themselves, as inner products: those of a last vector that holds
+// few, and fewer beside a single vector, where tiles of one have too few sums to hide their latency; or all, of up to
+// four, where B has to be copied for it and rows of A need not.
 template <class S>
-bool gemm_has_rest(const gemm_problem<S>& p) {
+std::int64_t gemm_rest(const gemm_problem<S>& p) {
   constexpr std::int64_t lanes = gemm_vector<S>::lanes;
+  if (p.k < 2 * lanes) return 0;
+  if (p.n <= 4) return p.n > 1 && p.m * p.k > 128 * p.n && p.a_col == 1 && p.b_row != 1 ? p.n : 0;
   const std::int64_t rest = p.n % lanes, least = p.n < 2 * lanes ? 48 / gemm_rows : 4;
-  if (p.n <= 4) return p.n > 1 && p.m * p.k > 128 * p.n && p.k >= 2 * lanes && p.a_col == 1 && p.b_row != 1;
-  return rest > 0 && least * rest <= lanes && p.n > lanes && p.n < 6 * lanes && p.m >= 8 * rest && p.k >= 2 * lanes &&
-         p.m * p.k >= 4096 && (p.a_col == 1 || p.a_row == 1);
+  const bool few = least * rest <= lanes && p.n > lanes && p.n < 6 * lanes && p.m >= 8 * rest && p.m * p.k >= 4096;
+  return few && (p.a_col == 1 || p.a_row == 1) ? rest : 0;
 }
 
 template <class S>
-[[gnu::cold]] void gemm_with_rest(const gemm_problem<S>& p) {
+[[gnu::cold]] void gemm_with_rest(const gemm_problem<S>& p, std::int64_t columns) {
   gemm_problem<S> whole(p), rest(p);
-  rest.n = p.n <= 4 ? p.n : p.n % gemm_vector<S>::lanes;  // so few may be a whole vector, or two
+  rest.n = columns;
   whole.n = p.n - rest.n;
   rest.c += whole.n * p.c_col;
   rest.b += whole.n * p.b_col;
   rest.done.column += whole.n;
   run_gemm(whole);
-  const gemm_scratch<S> columns(p.a_col == 1 ? rest.n * p.k : 0);
-  if (p.a_col == 1) rest.move_b(columns.data(), 1, p.k);
+  const gemm_scratch<S> copy(p.a_col == 1 ? rest.n * p.k : 0);
+  if (p.a_col == 1) rest.move_b(copy.data(), 1, p.k);
   run_gemm(rest);
 }
 
@@ -84,7 +86,7 @@ void run_gemm(const gemm_problem<S>& p) {
   }
   if (p.m == 0 || p.n == 0) return;
   if constexpr (std::is_floating_point_v<S>) {
-    if (gemm_has_rest(p)) return gemm_with_rest(p);
+    if (const std::int64_t rest = gemm_rest(p)) return gemm_with_rest(p, rest);
   }
   if (p.k == 0 || gemm_is_small(p)) return gemm_small(p);
   if constexpr (std::is_signed_v<S> && std::is_integral_v<S> && sizeof(S) >= 4) {
