@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: BSL-1.0
 """Turns what the benchmarks wrote into one result file and the table of benchmarks/README.md.
 
-    table.py merge OUT.json IN.json...   one compact file: machine, versions, medians per contest and peer
-    table.py show RESULT.json            prints the table
-    table.py write RESULT.json README    replaces what stands between the README's two table marks
-    table.py compile README              the same for the compile table, with what comes on standard input
+    table.py merge FOLDER IN.json...   writes FOLDER/cpu-PROCESSOR-DATE.json, one compact file of machine, versions and
+                                       medians per contest and peer, and prints its name
+    table.py compile RESULT.json       adds what seconds.py printed, from standard input
+    table.py show RESULT.json          prints the table of that processor
+    table.py write FOLDER README       puts the newest result of each processor between the README's two pairs of marks
 
 A row of rows() names the contest, the peer that the target speaks of, and the target. One-thread rows compare processor
 time, which a busy neighbour disturbs least; rows about threads compare elapsed time.
 """
 import datetime
+import glob
 import json
 import os
 import platform
@@ -63,8 +65,8 @@ def rows(products):
     table.append(Row("`a + transpose(b)`, 4096²", "transpose/add", "hand", 1.1))
     table += products
     table += [
-        Row("`sigmoid(matmul(W, x) + b)`, 10×1", "small/forward", "hand", limit=0.2),
-        Row("the same with backward", "small/backward", "hand", limit=0.8),
+        Row("`sigmoid(matmul(W, x) + b)`, 10×1", "small/forward", "hand", limit=0.15),
+        Row("the same with backward", "small/backward", "hand", limit=0.6),
         Row("1-10-1 network, one SGD step, batch 1", "small/curve", "hand", limit=2),
         Row("`mnist_mlp` step, batch 64", "mnist_step/1", "torch", least=2),
         Row("`mnist_mlp` step, batch 64, two threads", "mnist_step/2", "torch", least=2, elapsed=True),
@@ -113,34 +115,71 @@ def time_text(us):
     return f"{us * 1e3:.3g} ns"
 
 
-def lines(data):
-    results = data["results"]
-    head = ["| work | kiln | reference | ratio | target | met | libtorch | libtorch / kiln |", "|---" * 8 + "|"]
-    body = []
-    for row in rows(product_rows(results)):
-        clock = "real_us" if row.elapsed else "cpu_us"
-        get = lambda name: results.get(name, {}).get(clock)
-        kiln = get(f"{row.contest}/{row.entry or 'kiln'}")
-        full = row.against if "/" in row.against else f"{row.contest}/{row.against}"
-        other = get(full)
-        torch = None if row.entry == "kiln_alone" else get(f"{row.contest}/torch")  # libtorch's does both passes
-        ratio = None if kiln is None or other is None else kiln / other
-        if row.limit:
-            target, met = f"≤ {time_text(row.limit)}", None if kiln is None else kiln <= row.limit
-        elif row.least:
-            target, met = f"≥ {row.least:g}× faster", None if ratio is None else 1 / ratio >= row.least
-        else:
-            target, met = f"≤ {row.most:g}×", None if ratio is None else ratio <= row.most
-        show = (f"{1 / ratio:.2f}× faster" if row.least else f"{ratio:.2f}×") if ratio is not None else "–"
-        label = full if "/" in row.against else row.against
-        cells = [row.work, "–" if kiln is None else time_text(kiln),
-                 "–" if other is None else f"{label.replace('_', ' ')} {time_text(other)}", show, target,
-                 "–" if met is None else "yes" if met else "**no**", "–" if torch is None else time_text(torch),
-                 "–" if torch is None or kiln is None else f"{torch / kiln:.3g}"]
-        body.append("| " + " | ".join(cells) + " |")
-    about = (f"{data['date']}, {data['machine']}, {data['compiler']}; "
-             f"medians of {data['repetitions']} interleaved rounds.")
-    return head + body + ["", about]
+@dataclass
+class Measured:
+    """A row on one processor."""
+    time: str = "–"
+    beside: str = "–"  # what the target speaks of, bold if it is missed
+    torch: str = ""  # libtorch's time over kiln's
+
+
+def target_text(row):
+    if row.limit:
+        return f"≤ {time_text(row.limit)}"
+    return f"≥ {row.least:g}× faster" if row.least else f"≤ {row.most:g}×"
+
+
+def measured(row, results):
+    clock = "real_us" if row.elapsed else "cpu_us"
+    get = lambda name: results.get(name, {}).get(clock)
+    kiln = get(f"{row.contest}/{row.entry or 'kiln'}")
+    other = get(row.against if "/" in row.against else f"{row.contest}/{row.against}")
+    torch = None if row.entry == "kiln_alone" else get(f"{row.contest}/torch")  # libtorch's does both passes
+    if kiln is None:
+        return Measured()
+    beside, met = "–", None
+    if other is not None:
+        ratio = other / kiln if row.least else kiln / other
+        met = ratio >= row.least if row.least else ratio <= row.most
+        beside = f"{ratio:.2f}" + ("" if "/" in row.against else f" {row.against.replace('_', ' ')}")
+    if row.limit:
+        met = kiln <= row.limit
+    return Measured(time_text(kiln), f"**{beside}**" if met is False else beside,
+                    "" if torch is None else f"{torch / kiln:.3g}")
+
+
+def lines(sets):
+    """The table of some processors' results: a row for every contest that one of them has."""
+    found, targets = {}, {}
+    for at, data in enumerate(sets):
+        for row in rows(product_rows(data["results"])):
+            found.setdefault(row.work, [Measured()] * len(sets))[at] = measured(row, data["results"])
+            targets[row.work] = target_text(row)
+    head = ["work", "target"]
+    for data in sets:
+        head += [data["processor"], "beside", "libtorch"]
+    body = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for work, cells in found.items():
+        body.append("| " + " | ".join([work, targets[work]] + [t for c in cells for t in (c.time, c.beside, c.torch)]) + " |")
+    return body + ["", "*beside*: kiln's time over that of what is named, or, where the target says faster, that over "
+                   "kiln's; bold where the target is missed. *libtorch*: its time over kiln's."] + [
+        "", "Measured: " + "; ".join(f"{d['processor']} ({d['machine']}) {d['date']}, {d['compiler']}, medians of "
+                                     f"{d['repetitions']} interleaved rounds" for d in sets) + "."]
+
+
+def compile_lines(sets):
+    for data in sets:
+        if "compile" in data:
+            yield from [f"{data['processor']}, {data['date']}:", "", *data["compile"], ""]
+
+
+def newest(folder):
+    """The last result of each processor, by name."""
+    found = {}
+    for file in sorted(glob.glob(f"{folder}/cpu-*.json")):
+        data = load(file)
+        found[data["processor"]] = data if data["date"] >= found.get(data["processor"], data)["date"] else found[data["processor"]]
+    return [found[name] for name in sorted(found)]
 
 
 def entry_name(entry):
@@ -167,17 +206,41 @@ def collect(files):
     return {k: v for k, v in sorted(results.items()) if "cpu_us" in v}, repetitions, errors
 
 
-def merge(out, files):
+def processor(facts):
+    """A name for the processor, from the fields of /proc/cpuinfo."""
+    family, model = int(facts.get("cpu family", 0)), int(facts.get("model", 0))
+    if facts.get("vendor_id") == "AuthenticAMD":
+        if family == 26:
+            return "AMD Zen 5"
+        if family == 25:  # the models of Zen 4; the others are Zen 3
+            return "AMD Zen 4" if 0x10 <= model <= 0x1f or 0x60 <= model <= 0x7f or model >= 0xa0 else "AMD Zen 3"
+    vendor = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}.get(facts.get("vendor_id"), platform.machine())
+    return f"{vendor} family {family} model {model}"
+
+
+def cpuinfo():
+    try:
+        with open("/proc/cpuinfo") as stream:
+            first = stream.read().split("\n\n")[0]
+    except OSError:
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.split("\n"))}
+
+
+def merge(folder, files):
     results, repetitions, errors = collect(files)
     for name, words in errors.items():
         sys.exit(f"table.py: {name}: {words}")
-    model = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "")
+    facts = cpuinfo()
+    name, date = processor(facts), datetime.date.today().isoformat()
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout.split("\n")[0]
-    data = {"date": datetime.date.today().isoformat(),
-            "machine": f"{model or platform.machine()}, {os.cpu_count()} cores",
-            "compiler": compiler, "repetitions": repetitions,
-            "results": results}
-    save(out, data)
+    out = f"{folder}/cpu-{name.lower().replace(' ', '-')}-{date}.json"
+    before = load(out) if os.path.exists(out) else {}
+    save(out, {"date": date, "processor": name,
+               "machine": f"{facts.get('model name', platform.machine())}, {os.cpu_count()} cores",
+               "compiler": compiler, "repetitions": repetitions, "results": results,
+               **({"compile": before["compile"]} if "compile" in before else {})})
+    print(out)
 
 
 def save(out, data):
@@ -204,14 +267,16 @@ def load(file):
 
 def main():
     match sys.argv[1:]:
-        case ["merge", out, *files] if files:
-            merge(out, files)
+        case ["merge", folder, *files] if files:
+            merge(folder, files)
+        case ["compile", result]:
+            save(result, {**load(result), "compile": sys.stdin.read().strip().split("\n")})
         case ["show", result]:
-            print("\n".join(lines(load(result))))
-        case ["write", result, readme]:
-            write("\n".join(lines(load(result))), readme, TABLE)
-        case ["compile", readme]:
-            write(sys.stdin.read().strip(), readme, COMPILE_TABLE)
+            print("\n".join(lines([load(result)])))
+        case ["write", folder, readme]:
+            sets = newest(folder)
+            write("\n".join(lines(sets)), readme, TABLE)
+            write("\n".join(compile_lines(sets)).strip(), readme, COMPILE_TABLE)
         case _:
             sys.exit(__doc__)
 
