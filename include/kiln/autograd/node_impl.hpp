@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include <kiln/autograd/node.hpp>
 #include <kiln/core/few.hpp>
+#include <kiln/tensor/run_at_once.hpp>
 
 namespace kiln::detail {
 
@@ -38,34 +40,28 @@ class expression_node final : public op_node {
   }
 
  private:
+  // Where a result of the gradient program goes; null: nobody asked for it.
+  struct placed_result {
+    tensor_state* tensor = nullptr;
+    bool add = false;
+  };
+
   // Lets go of the gradient when it has been read.
   void run_backward(ref<tensor_state>& gradient) {
-    few<common::operand_view, common::max_slots> in(slots_ + 2);
-    few<common::result_view, common::max_slots> out(slots_);
+    few<placed_result, common::max_slots> out(slots_);
     few<ref<tensor_state>, common::max_slots> product_gradients(product_count_);
-    const common::program_view& program = gradients_.program->program();
-    const storage& near = *gradient->memory;
-    check_saved(near);
-    set_operands(*gradient, in.data());
+    check_saved(*gradient->memory);
     bool any = set_results(gradient, out.data(), product_gradients.data());
-    common::task job{.program = &program,
-                     .domain = how_.domain,
-                     .reduced_axes = program.reductions ? how_.axes : 0,
-                     .in = in.data(),
-                     .out = out.data(),
-                     .scalars = numbers_};
     const added_bias bias = any && device().sums_beside_products
                                 ? bias_of_product(*gradient, out.data(), product_gradients.data())
                                 : added_bias();
-    common::result_view sums;
+    placed_result sums;
     if (bias.leaf >= 0) {
-      sums = out[bias.leaf];
-      out[bias.leaf].data = nullptr;
+      sums = std::exchange(out[bias.leaf], {});
       any = false;
-      for (int r = 0; r < slots_; ++r) any |= out[r].data != nullptr;
+      for (int r = 0; r < slots_; ++r) any |= out[r].tensor != nullptr;
     }
-    const auto run = gradients_.program->run ? gradients_.program->run : &executor<Cpu>::run_any;
-    if (any) run(job, near);
+    if (any && !run_at_once(*gradient, out.data())) run(*gradient, out.data());
     gradient = nullptr;  // products read theirs: what arrived need not be there beside them and what they copy
     for (int p = 0; p < product_count_; ++p) {
       const saved_product& product = products_[p];
@@ -75,12 +71,58 @@ class expression_node final : public op_node {
       const ref<gradient_record> none;
       const bool summed =
           gradients_.products[p](product, *g, wants(left) ? inputs[left] : none, wants(right) ? inputs[right] : none,
-                                 p == bias.product ? sums.data : nullptr);
+                                 p == bias.product ? sums.tensor->data : nullptr);
       if (p != bias.product || summed) continue;
-      for (int r = 0; r < slots_; ++r) out[r].data = nullptr;
+      for (int r = 0; r < slots_; ++r) out[r] = {};
       out[bias.leaf] = sums;
-      run(job, *g->memory);
+      run(*g, out.data());
     }
+  }
+  // The gradient program as one call of its kernel, if nothing needs planning: see run_at_once.hpp.
+  bool run_at_once(const tensor_state& gradient, const placed_result* out) const {
+    if (!device().on_host) return false;
+    const cpu::compiled& program = static_cast<const cpu::compiled&>(gradients_.program->program());
+    const std::int64_t total = count(how_.domain);
+    if (!program.map || !runs_at_once(program, total)) return false;
+    call_at_once call(total);
+    for (int i = 0; i < program.slots; ++i) {
+      const saved_value& v = values_[i];
+      if (i == slots_ ? !call.reads(i, gradient.data, gradient.sizes, gradient.contiguous)
+                      : v.memory && !call.reads(i, v.data, v.sizes, v.contiguous))
+        return false;
+    }
+    std::array<void*, common::max_slots> to;
+    std::array<bool, common::max_slots> add;
+    for (int r = 0; r < slots_; ++r) {
+      const std::size_t i = static_cast<std::size_t>(r);
+      const tensor_state* const t = out[r].tensor;
+      to[i] = t ? t->data : nullptr;
+      add[i] = out[r].add;
+      if (t && !(t->type == program.stores[r] && call.writes(*t))) return false;
+    }
+    cpu::strip s = call.strip(program, numbers_);
+    s.out = to.data();
+    s.add = add.data();
+    program.map(s);
+    return true;
+  }
+  void run(const tensor_state& gradient, const placed_result* to) const {
+    few<common::operand_view, common::max_slots> in(slots_ + 2);
+    few<common::result_view, common::max_slots> out(slots_);
+    const common::program_view& program = gradients_.program->program();
+    set_operands(gradient, in.data());
+    for (int r = 0; r < slots_; ++r)
+      if (const tensor_state* const t = to[r].tensor)
+        out[r] = {t->data, common::broadcast_strides(t->sizes, t->strides, how_.domain), t->type, to[r].add};
+      else
+        out[r].data = nullptr;
+    common::task job{.program = &program,
+                     .domain = how_.domain,
+                     .reduced_axes = program.reductions ? how_.axes : 0,
+                     .in = in.data(),
+                     .out = out.data(),
+                     .scalars = numbers_};
+    (gradients_.program->run ? gradients_.program->run : &executor<Cpu>::run_any)(job, *gradient.memory);
   }
   // What the gradient program reads: values that were saved, and the gradient of the result.
   void set_operands(const tensor_state& gradient, common::operand_view* in) const {
@@ -107,17 +149,17 @@ class expression_node final : public op_node {
     }
   }
   // Where the gradient of every leaf goes, and that of every product; whether any is computed by the program.
-  bool set_results(const ref<tensor_state>& gradient, common::result_view* out, ref<tensor_state>* product_gradients) {
+  bool set_results(const ref<tensor_state>& gradient, placed_result* out, ref<tensor_state>* product_gradients) {
     const int replaces = replaces_gradient(*gradient, gradient.unique() && gradient->memory.unique());
     bool any = false;
     for (int r = 0; r < slots_; ++r) {
-      out[r].data = nullptr;
+      out[r] = {};
       int product = -1;
       for (int p = 0; p < product_count_; ++p)
         if (products_[p].slot == r) product = p;
       if (r == replaces) {
         arriving_gradient(*inputs[r]) = gradient;
-        out[r] = {gradient->data, gradient->strides, gradient->type, false};
+        out[r] = {gradient.get(), false};
       } else if (gradients_.shared[r] != r) {
         continue;
       } else if (product < 0 && wants(r)) {
@@ -125,23 +167,23 @@ class expression_node final : public op_node {
       } else if (product >= 0 && (wants(slots_ + 2 * product) || wants(slots_ + 2 * product + 1))) {
         out[r] = result_of_product(product, gradient, product_gradients);
       }
-      any |= out[r].data != nullptr;
+      any |= out[r].tensor != nullptr;
     }
     return any;
   }
-  common::result_view result_of_leaf(int r, const storage& near) {
+  placed_result result_of_leaf(int r, const storage& near) {
     const gradient_target to = target(r, near);
-    if (gradients_.program->program().tape.results[r] >= 0) return over_domain(*to.tensor, to.add);
+    if (gradients_.program->program().tape.results[r] >= 0) return {to.tensor.get(), to.add};
     if (!to.add) device().set_zero(*to.tensor);
     return {};
   }
-  common::result_view result_of_product(int product, const ref<tensor_state>& gradient,
-                                        ref<tensor_state>* product_gradients) {
+  placed_result result_of_product(int product, const ref<tensor_state>& gradient,
+                                  ref<tensor_state>* product_gradients) {
     const tape_view& tape = gradients_.program->program().tape;
     const int r = products_[product].slot, first = products_[product].first;
     const int from = tape.results[r];
     // What arrives for a product that stands there several times is added up, and multiplied once.
-    if (first < product) return from < 0 ? common::result_view() : over_domain(*product_gradients[first], true);
+    if (first < product) return from < 0 ? placed_result() : placed_result{product_gradients[first].get(), true};
     // A product that is added to the result gets its gradient as it is.
     if (from >= 0 && tape[from].code == opcode::leaf && tape[from].slot == slots_ && gradient->sizes == sizes_[r] &&
         !stands_again(product)) {
@@ -149,12 +191,9 @@ class expression_node final : public op_node {
       return {};
     }
     product_gradients[product] = device().new_tensor(types_[r], sizes_[r], *gradient->memory);
-    if (from >= 0) return over_domain(*product_gradients[product], false);
+    if (from >= 0) return {product_gradients[product].get(), false};
     device().set_zero(*product_gradients[product]);
     return {};
-  }
-  common::result_view over_domain(const tensor_state& t, bool add) const {
-    return {t.data, common::broadcast_strides(t.sizes, t.strides, how_.domain), t.type, add};
   }
 
  public:
@@ -247,12 +286,12 @@ class expression_node final : public op_node {
   struct added_bias {
     int leaf = -1, product = -1;
   };
-  added_bias bias_of_product(const tensor_state& gradient, const common::result_view* out,
+  added_bias bias_of_product(const tensor_state& gradient, const placed_result* out,
                              const ref<tensor_state>* product_gradients) const {
     const tape_view& tape = gradients_.program->program().tape;
     const auto is_bias = [&](int r) {
       const int from = tape.results[r];
-      return out[r].data && !out[r].add && out[r].type == gradient.type && from >= 0 &&
+      return out[r].tensor && !out[r].add && out[r].tensor->type == gradient.type && from >= 0 &&
              tape[from].code == opcode::leaf && tape[from].slot == slots_ && sizes_[r] == dims{gradient.sizes.back()};
     };
     for (int p = 0; p < product_count_; ++p) {

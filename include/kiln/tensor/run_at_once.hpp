@@ -13,36 +13,88 @@
 
 namespace kiln::detail {
 
+/// One call of a kernel over `total` elements, if what it reads lies so: contiguous and as many, or one value for all.
+class call_at_once {
+ public:
+  explicit call_at_once(std::int64_t total) : total_(total) {}
+  /// Of an operand that broadcasts to the domain: as many elements then mean the same shape, but for leading ones.
+  bool reads(int slot, const void* data, const dims& sizes, bool contiguous) {
+    const std::size_t k = static_cast<std::size_t>(slot);
+    const std::int64_t elements = product(sizes);
+    in_[k] = data;
+    step_[k] = elements == total_;
+    return contiguous && (elements == total_ || elements == 1);
+  }
+  bool reads_leaves(const operands& c, int leaves) {
+    for (int i = 0; i < leaves; ++i)
+      if (const tensor_state& leaf = *c.leaf[i]; !reads(i, leaf.data, leaf.sizes, leaf.contiguous)) return false;
+    return true;
+  }
+  bool writes(const tensor_state& result) const { return result.contiguous && product(result.sizes) == total_; }
+  cpu::strip strip(const cpu::compiled& program, const std::uint64_t* numbers) const {
+    return {.in = in_.data(), .step = step_.data(), .scalars = numbers, .count = total_, .program = &program};
+  }
+
+ private:
+  // Of sizes of a tensor that is there: their product fits.
+  static std::int64_t product(const dims& sizes) {
+    std::int64_t n = 1;
+    for (const std::int64_t size : sizes) n *= size;
+    return n;
+  }
+  const std::int64_t total_;
+  std::array<const void*, common::max_slots> in_;
+  std::array<std::int64_t, common::max_slots> step_;
+};
+
+/// Whether a program takes so little time that one thread does it, in one call if the operands lie so.
+inline bool runs_at_once(const cpu::compiled& program, std::int64_t total) {
+  return total != 0 && total * program.cost <= cpu::work_per_thread && !program.draw_count;
+}
+
 /// Runs a program over `total` elements of `out`, of the type that it stores, or adds to them: if every leaf and the
-/// result are contiguous and of one shape (or the leaf is a single number). Then one call of the kernel does it all,
+/// result are contiguous and of one shape (or the leaf is a single value). Then one call of the kernel does it all,
 /// and nothing needs planning. Else false, and nothing is done.
 inline bool run_at_once(const runnable& f, int leaves, const operands& c, const tensor_state& out, std::int64_t total,
                         bool add) {
   if (!f.device->on_host) return false;
   const cpu::compiled& program = static_cast<const cpu::compiled&>(f.program());
-  if (!program.map || total * program.cost > cpu::work_per_thread || total == 0 || program.draw_count) return false;
-  std::array<const void*, common::max_slots> in;
-  std::array<std::int64_t, common::max_slots> step;
-  for (int i = 0; i < leaves; ++i) {
-    const std::size_t k = static_cast<std::size_t>(i);
-    const tensor_state& leaf = *c.leaf[i];
-    in[k] = leaf.data;
-    if (leaf.sizes.rank() == 0)
-      step[k] = 0;
-    else if (leaf.contiguous && leaf.sizes == out.sizes)
-      step[k] = 1;
-    else
-      return false;
-  }
-  if (!out.contiguous) return false;
+  if (!program.map || !runs_at_once(program, total)) return false;
+  call_at_once call(total);
+  if (!call.reads_leaves(c, leaves) || !call.writes(out)) return false;
   void* to = out.data;
-  program.map({.in = in.data(),
-               .step = step.data(),
-               .out = &to,
-               .add = &add,
-               .scalars = c.number,
-               .count = total,
-               .program = &program});
+  cpu::strip s = call.strip(program, c.number);
+  s.out = &to;
+  s.add = &add;
+  program.map(s);
+  return true;
+}
+
+/// The same for a program whose result is one value of all elements.
+inline bool reduce_at_once(const runnable& f, int leaves, const operands& c, const evaluation& how,
+                           const tensor_state& out) {
+  if (!f.device->on_host || !how.reduction_rooted || how.axes + 1 != 1u << how.domain.rank()) return false;
+  const cpu::compiled& program = static_cast<const cpu::compiled&>(f.program());
+  const std::int64_t total = count(how.domain);
+  if (!runs_at_once(program, total) || total > program.pass_length || program.kept) return false;
+  call_at_once call(total);
+  if (!call.reads_leaves(c, leaves)) return false;
+  std::array<std::uint64_t, common::max_slots> found, values;
+  std::array<const void*, common::max_slots> finished;
+  for (int r = 0; r < program.reductions; ++r) found[static_cast<std::size_t>(r)] = program.reduced[r].identity;
+  cpu::strip s = call.strip(program, c.number);
+  s.rows = found.data();
+  s.partial = found.data();
+  for (; s.pass < program.passes; ++s.pass) program.pass[s.pass].run(s);
+  for (int r = 0; r < program.reductions; ++r) {
+    const std::size_t i = static_cast<std::size_t>(r);
+    cpu::put_bits(&values[i], program.reduced[r].type, found[i]);
+    finished[i] = &values[i];
+  }
+  void* to = out.data;
+  const bool add = false;
+  program.rows(
+      {.out = &to, .add = &add, .scalars = c.number, .finished = finished.data(), .count = 1, .program = &program});
   return true;
 }
 

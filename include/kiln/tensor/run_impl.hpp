@@ -101,6 +101,15 @@ KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluat
   f.run(job, *out.memory);
 }
 
+// The short way where there is one.
+KILN_INLINE void run_values(const expression_facts& f, const operands& c, const evaluation& how, tensor_state& out,
+                            common::operand_view* in) {
+  if (f.rows == 0 ? run_at_once(*f.values, f.leaves, c, out, count(how.domain), false)
+                  : reduce_at_once(*f.values, f.leaves, c, how, out))
+    return;
+  run_program(*f.values, c, how, out, in);
+}
+
 // The functions of a history that a leaf or an operand of a product has; null if none has one.
 KILN_INLINE const history_functions* any_history(const expression_facts& f, const operands& c) {
   const auto of = [](const tensor_state* t) {
@@ -169,9 +178,7 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
 KILN_INLINE void run_with_products(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
                                    const evaluation& how, const ref<tensor_state>& out, common::operand_view* in) {
   few<ref<tensor_state>, common::max_slots> held(f.products);
-  if (!compute_products(f, gradients.facts, c, held.data(), how, out) &&
-      !run_at_once(*f.values, f.leaves, c, *out, count(how.domain), false))
-    run_program(*f.values, c, how, *out, in);
+  if (!compute_products(f, gradients.facts, c, held.data(), how, out)) run_values(f, c, how, *out, in);
   if (gradients.facts) gradients.history->record(f, *gradients.facts, c, how, out, false);
 }
 // Computes into `out`, and records.
@@ -179,7 +186,7 @@ KILN_INLINE void run_into(const expression_facts& f, const recorded_gradients& g
                           const evaluation& how, const ref<tensor_state>& out, bool in_place,
                           common::operand_view* in) {
   if (f.run_with_products) return f.run_with_products(f, gradients, c, how, out, in);
-  if (!run_at_once(*f.values, f.leaves, c, *out, count(how.domain), false)) run_program(*f.values, c, how, *out, in);
+  run_values(f, c, how, *out, in);
   if (gradients.facts) gradients.history->record(f, *gradients.facts, c, how, out, in_place);
 }
 

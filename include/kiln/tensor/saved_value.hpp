@@ -16,6 +16,7 @@ struct saved_value {
   void* data = nullptr;
   dims sizes, strides;
   dtype type = dtype::float32;
+  bool contiguous = false;
 
   void save(const tensor_state& t) {
     memory = t.memory;
@@ -24,6 +25,7 @@ struct saved_value {
     sizes = t.sizes;
     strides = t.strides;
     type = t.type;
+    contiguous = t.contiguous;
   }
   void check() const {
     if (memory->version != version)

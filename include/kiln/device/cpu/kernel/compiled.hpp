@@ -3,8 +3,10 @@
 // every instruction set, so that kernels of one may be run by drivers of another.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <kiln/core/philox.hpp>
 #include <kiln/device/common/task.hpp>
@@ -80,6 +82,19 @@ struct compiled : common::program_view {
 /// The program of a task as this device has it: tasks of others never come here.
 inline const compiled& program_of(const task& job) {
   return static_cast<const compiled&>(*job.program);
+}
+
+/// Stores what a reduction of this type found, which comes as a double or int64, as the type that it is computed in.
+[[gnu::noinline]] inline void put_bits(void* to, dtype type, std::uint64_t bits) {
+  if (compute_type(type) == dtype::float32) {
+    const float value = from_bits<float>(bits);
+    std::memcpy(to, &value, sizeof(value));
+    return;
+  }
+  if (type == dtype::boolean) bits = bits != 0;
+  const std::size_t size = size_of(type),
+                    skipped = std::endian::native == std::endian::little ? 0 : sizeof(bits) - size;
+  std::memcpy(to, reinterpret_cast<const char*>(&bits) + skipped, size);
 }
 
 }  // namespace kiln::cpu

@@ -30,19 +30,6 @@ inline int row_axes(const task& job) {
   return std::popcount(job.reduced_axes);
 }
 
-/// Stores what a reduction of this type found, which comes as a double or int64, as the type that it is computed in.
-[[gnu::noinline]] inline void put_bits(void* to, dtype type, std::uint64_t bits) {
-  if (compute_type(type) == dtype::float32) {
-    const float value = from_bits<float>(bits);
-    std::memcpy(to, &value, sizeof(value));
-    return;
-  }
-  if (type == dtype::boolean) bits = bits != 0;
-  const std::size_t size = size_of(type),
-                    skipped = std::endian::native == std::endian::little ? 0 : sizeof(bits) - size;
-  std::memcpy(to, reinterpret_cast<const char*>(&bits) + skipped, size);
-}
-
 /// Whether rows of an operand are strided while neighbouring rows lie side by side: they are turned a block of rows at
 /// a time.
 inline bool turned_in_rows(const task& job, int k) {
