@@ -222,10 +222,11 @@ class expression_node final : public op_node {
       : op_node(*gradients.program->device),
         gradients_(gradients),
         values_of_(f.values),
-        how_(how),
+        how_{.domain = {}, .axes = how.axes, .reduction_rooted = how.reduction_rooted, .keepdim = how.keepdim},
         slots_(f.leaves),
         product_count_(f.products),
         number_count_(f.scalars) {
+    how_.domain.set(how.domain);
     std::size_t at = sizeof(expression_node);
     values_ = place<saved_value>(memory, at, slots_ + 2 + 2 * product_count_);
     set_saved(values_, slots_ + 2 + 2 * product_count_);
@@ -237,7 +238,7 @@ class expression_node final : public op_node {
     int n = 0;
     for (int i = 0; i < slots_; ++i) {
       const tensor_state& leaf = *c.leaf[i];
-      sizes_[i] = leaf.sizes;
+      sizes_[i].set(leaf.sizes);
       types_[i] = leaf.type;
       if (product_count_ && c.product_left[i]) {
         saved_value &left = values_[slots_ + 2 + 2 * n], &right = values_[slots_ + 3 + 2 * n];
@@ -248,8 +249,8 @@ class expression_node final : public op_node {
         if (b.autograd_metadata) left.save(a);
         if (a.autograd_metadata) right.save(b);
         // The sizes are needed even where the value is not.
-        left.sizes = a.sizes, left.strides = a.strides;
-        right.sizes = b.sizes, right.strides = b.strides;
+        left.sizes.set(a.sizes), left.strides.set(a.strides);
+        right.sizes.set(b.sizes), right.strides.set(b.strides);
         inputs[slots_ + 2 * n] = a.autograd_metadata;
         inputs[slots_ + 2 * n + 1] = b.autograd_metadata;
         ++n;

@@ -76,6 +76,25 @@ class dims {
   /// Throws as the constructor, and then changes nothing. In place: to copy a list that was written just before, all of
   /// it at once, waits for those writes.
   constexpr dims& operator=(std::initializer_list<detail::whole_number> values);
+  /// Becomes the other, entry by entry: for a list that was written just before. (Two ways out of the loop, or g++
+  /// copies all at once after all.)
+  constexpr void set(const dims& other) {
+    rank_ = other.rank_;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (static_cast<int>(i) == other.rank_) break;
+      values_[i] = other.values_[i];
+    }
+  }
+  /// Becomes the row-major strides of these sizes, in elements. Where a size is 0 and others are huge, no stride
+  /// exceeds 63 bits.
+  constexpr void set_contiguous(const dims& sizes) {
+    rank_ = sizes.rank_;
+    std::int64_t step = 1;
+    for (int i = rank_ - 1; i >= 0; --i) {
+      (*this)[i] = step;
+      if (std::int64_t next = 0; !__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[i], 1), &next)) step = next;
+    }
+  }
   /// `rank` entries of `value`.
   static constexpr dims filled(int rank, std::int64_t value) {
     dims result;
@@ -186,14 +205,10 @@ constexpr bool holds_nothing(const dims& sizes) {
   return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
 }
 
-/// Row-major strides, in elements. Where a size is 0 and others are huge, no stride exceeds 63 bits.
+/// Row-major strides: see dims::set_contiguous.
 constexpr dims contiguous_strides(const dims& sizes) {
-  dims strides = dims::filled(sizes.rank(), 1);
-  std::int64_t step = 1;
-  for (int i = sizes.rank() - 1; i >= 0; --i) {
-    strides[i] = step;
-    if (std::int64_t next = 0; !__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[i], 1), &next)) step = next;
-  }
+  dims strides;
+  strides.set_contiguous(sizes);
   return strides;
 }
 
@@ -219,10 +234,7 @@ namespace detail {
 /// `where`, both shapes and the rule when an axis disagrees; `into` then keeps its value.
 constexpr void broadcast_into(dims& into, const dims& other, const char* where = "broadcast") {
   if (into == other) return;
-  if (into.rank() == 0) {
-    into = other;
-    return;
-  }
+  if (into.rank() == 0) return into.set(other);
   const int common = std::min(into.rank(), other.rank());
   for (int i = 1; i <= common; ++i) {
     const std::int64_t mine = into[into.rank() - i], theirs = other[other.rank() - i];

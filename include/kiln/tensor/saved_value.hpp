@@ -22,8 +22,8 @@ struct saved_value {
     memory = t.memory;
     version = t.memory->version;
     data = t.data;
-    sizes = t.sizes;
-    strides = t.strides;
+    sizes.set(t.sizes);
+    strides.set(t.strides);
     type = t.type;
     contiguous = t.contiguous;
   }

@@ -253,7 +253,7 @@ inline ref<gradient_record> new_record(dtype type, const dims& sizes) {
   auto* record = new (cpu::allocate(sizeof(gradient_record))) gradient_record;
   record->functions = &functions;
   record->type = type;
-  record->sizes = sizes;
+  record->sizes.set(sizes);
   return ref<gradient_record>::adopt(record);
 }
 
@@ -275,8 +275,8 @@ inline ref<tensor_state> new_tensor(dtype type, const dims& sizes) {
   auto* state = new (cpu::reserved_of(*memory)) tensor_state;
   state->type = type;
   state->in_memory = true;
-  state->sizes = sizes;
-  state->strides = contiguous_strides(sizes);
+  state->sizes.set(sizes);
+  state->strides.set_contiguous(sizes);
   state->data = memory->data;
   state->memory = std::move(memory);
   return ref<tensor_state>::adopt(state);
