@@ -21,18 +21,17 @@ struct backward_options {
 
 namespace detail {
 /// backward() of a tensor without its type; `add` copies a tensor of its type, or adds it.
-void run_backward(const tensor_state& of, const ref<tensor_state>& gradient, const runnable& add,
-                  backward_options options);
+void run_backward(const tensor_state& of, ref<tensor_state> gradient, const runnable& add, backward_options options);
 /// Gives a node several outputs. Only programs with such a node hold what a pass does with it.
 void set_outputs(graph_node& node, int count);
 /// Throws graph_error unless there is one element.
 void check_loss(const tensor_state& loss);
 /// The gradient of a loss by itself.
 template <Element T, class Device>
-Tensor<T, Device> one_like(const Tensor<T, Device>& loss) {
-  auto one = executor<Device>::new_tensor(dtype_of<T>, loss.sizes(), *loss.state()->memory);
+ref<tensor_state> one_like(const Tensor<T, Device>& loss) {
+  ref<tensor_state> one = executor<Device>::new_tensor(dtype_of<T>, loss.sizes(), *loss.state()->memory);
   executor<Device>::fill(*one, static_cast<T>(1.0f));
-  return Tensor<T, Device>(std::move(one));
+  return one;
 }
 /// The values of a gradient that a pass starts with; those of a recorded pass keep their history.
 template <Expression G>
@@ -64,7 +63,7 @@ void backward(const Tensor<T, Device>& loss, backward_options options = {}) {
                 "kiln: backward has no meaning within vmap and jvp: the gradient of a function f there is grad(f)");
   if constexpr (!within) {
     detail::check_loss(*loss.state());
-    backward(loss, detail::one_like(loss), options);
+    detail::run_backward(*loss.state(), detail::one_like(loss), *detail::adding_kernel<T, Device>(), options);
   }
 }
 

@@ -40,9 +40,10 @@ class backward_pass {
       kept->queue = std::move(queue_);
   }
   /// From a tensor whose gradient is given.
-  void run(const ref<gradient_record>& from, const ref<tensor_state>& gradient, bool retain) {
-    gradients_.slot(*from).gradient = gradient;
-    add(from);
+  void run(ref<gradient_record> from, ref<tensor_state> gradient, bool retain) {
+    pass_slot& slot = gradients_.slot(*from);
+    slot.gradient = std::move(gradient);
+    if (!slot.skipped) push(std::move(from), slot);
     run(retain);
   }
   /// Leaves out what leads to none of the records whose gradients are asked for: of all others, nothing is computed.
@@ -120,7 +121,7 @@ class backward_pass {
     });
     while (!queue_.empty()) {
       const ref<gradient_record> record = pop();
-      const ref<graph_node> node = record->producer;
+      graph_node* const node = record->producer.get();
       ref<tensor_state> gradient = arrived(*record);
       if (node->freed)
         throw graph_error(
@@ -143,8 +144,10 @@ class backward_pass {
   void add(const ref<gradient_record>& record) {
     if (!record || !record->producer) return;
     pass_slot& slot = gradients_.slot(*record);
-    if (slot.queued || slot.skipped) return;
-    queue_.push_back(record);
+    if (!slot.queued && !slot.skipped) push(record, slot);
+  }
+  void push(ref<gradient_record> record, pass_slot& slot) {
+    queue_.push_back(std::move(record));
     slot.queued = true;  // now that it is: it might have found no memory
     std::push_heap(queue_.begin(), queue_.end(), earlier);
   }
@@ -210,21 +213,21 @@ KILN_INLINE void check_seed(const tensor_state& of, const tensor_state& gradient
 }
 // What a pass starts with. What a tensor has given out as its own gradient (w.grad()) might be added to while it is
 // read.
-KILN_INLINE ref<tensor_state> seed_of(const ref<tensor_state>& gradient, const runnable& add, bool recorded) {
-  if (recorded) return gradient->contiguous ? gradient : the_recorder().copy(gradient, *add.device);
-  return !gradient->memory->lent_gradient && gradient->contiguous ? gradient : contiguous_copy(add, *gradient);
+KILN_INLINE ref<tensor_state> seed_of(ref<tensor_state> gradient, const runnable& add, bool recorded) {
+  if (gradient->contiguous && (recorded || !gradient->memory->lent_gradient)) return gradient;
+  return recorded ? the_recorder().copy(gradient, *add.device) : contiguous_copy(add, *gradient);
 }
 
-[[gnu::cold]] KILN_INLINE void run_backward(const tensor_state& of, const ref<tensor_state>& gradient,
-                                            const runnable& add, backward_options options) {
-  const ref<gradient_record> autograd_metadata = of.autograd_metadata;
+[[gnu::cold]] KILN_INLINE void run_backward(const tensor_state& of, ref<tensor_state> gradient, const runnable& add,
+                                            backward_options options) {
+  ref<gradient_record> autograd_metadata = of.autograd_metadata;
   check_seed(of, *gradient, "backward");
   const recording_scope scope(options.create_graph);
   if (!autograd_metadata->producer)
     return add_to_leaf(*autograd_metadata, options.create_graph ? the_recorder().copy(gradient, *add.device)
                                                                 : contiguous_copy(add, *gradient));
   backward_pass pass;
-  pass.run(autograd_metadata, seed_of(gradient, add, options.create_graph),
+  pass.run(std::move(autograd_metadata), seed_of(std::move(gradient), add, options.create_graph),
            options.retain_graph || options.create_graph);
   pass.deliver();
 }

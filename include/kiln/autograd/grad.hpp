@@ -89,13 +89,13 @@ std::tuple<std::remove_cvref_t<X>...> grad(const Tensor<T, Device>& y, const std
 template <Element T, class Device, class Inputs>
 auto grad(const Tensor<T, Device>& loss, const Inputs& inputs, const grad_options& options = {}) {
   detail::check_loss(*loss.state());
-  return grad(loss, inputs, detail::one_like(loss), options);
+  return grad(loss, inputs, Tensor<T, Device>(detail::one_like(loss)), options);
 }
 template <Element T, class Device, Element X>
 auto grad(const Tensor<T, Device>& loss, std::initializer_list<Tensor<X, Device>> inputs,
           const grad_options& options = {}) {
   detail::check_loss(*loss.state());
-  return grad(loss, inputs, detail::one_like(loss), options);
+  return grad(loss, inputs, Tensor<T, Device>(detail::one_like(loss)), options);
 }
 
 /// Evaluates the loss first.

@@ -228,7 +228,7 @@ KILN_INLINE void tensor::backward(const tensor& gradient, bool retain_graph, boo
       return tensor(kiln::ones<T>(mine->sizes)).to(device()).state();
     });
   }
-  detail::run_backward(*mine, seed, *graph::adding_kernel(type(), device()),
+  detail::run_backward(*mine, std::move(seed), *graph::adding_kernel(type(), device()),
                        {.retain_graph = retain_graph, .create_graph = create_graph});
 }
 

@@ -201,10 +201,10 @@ struct row_split {
   }
 };
 
-/// Operands of the products of an expression, by leaf slot.
+/// Operands of the products of an expression, by leaf slot; null for other leaves.
 template <int Leaves, bool Any>
 struct product_operands {
-  std::array<ref<tensor_state>, static_cast<std::size_t>(Leaves)> product_left, product_right;
+  std::array<tensor_state*, static_cast<std::size_t>(Leaves)> product_left{}, product_right{};
   std::array<operands::multiplier, static_cast<std::size_t>(Leaves)> multiply;
 };
 template <int Leaves>
@@ -266,8 +266,8 @@ struct collected : product_operands<census<E>::leaves, (census<E>::products > 0)
   void add(const product<A, B>& x, places& at) {
     const std::size_t i = at.leaf++;
     leaf[i] = nullptr;  // not computed yet
-    this->product_left[i] = unchanged(x.a, at);
-    this->product_right[i] = unchanged(x.b, at);
+    this->product_left[i] = unchanged(x.a, at).get();
+    this->product_right[i] = unchanged(x.b, at).get();
     this->multiply[i] = &multiply_tensors<typename product<A, B>::value_type, typename product<A, B>::device_type>;
   }
   template <class Op, class A>

@@ -23,7 +23,7 @@ struct operands {
   using multiplier = void (*)(const tensor_state&, const tensor_state&, tensor_state&, epilogue_function);
   tensor_state** leaf = nullptr;
   const std::uint64_t* number = nullptr;
-  ref<tensor_state>*product_left = nullptr, *product_right = nullptr;
+  tensor_state **product_left = nullptr, **product_right = nullptr;
   const multiplier* multiply = nullptr;
 };
 

@@ -109,7 +109,7 @@ ref<tensor_state> taken_home(gradient_record& leaf);
 
 /// Adds to the gradient of a leaf, or makes it `value`; `by` is the pass that collected it. Several threads may do so.
 /// While this thread records, the sum has a history; else what is the first gradient of a leaf with a home goes there.
-void add_to_leaf(gradient_record& leaf, const ref<tensor_state>& value, const gradient_pass* by = nullptr);
+void add_to_leaf(gradient_record& leaf, ref<tensor_state> value, const gradient_pass* by = nullptr);
 
 /// Memory of a thread's last pass for its next one, so that passes do not allocate.
 struct pass_memory {

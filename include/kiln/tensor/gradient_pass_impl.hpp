@@ -125,7 +125,7 @@ KILN_INLINE ref<tensor_state> taken_home(gradient_record& leaf) {
   return home;
 }
 
-KILN_INLINE void add_to_leaf(gradient_record& leaf, const ref<tensor_state>& value, const gradient_pass* by) {
+KILN_INLINE void add_to_leaf(gradient_record& leaf, ref<tensor_state> value, const gradient_pass* by) {
   const locked alone(leaf.adding);
   if (leaf.unwanted.load(std::memory_order_relaxed)) return;
   if (leaf.home && !grad_enabled()) {
@@ -144,7 +144,7 @@ KILN_INLINE void add_to_leaf(gradient_record& leaf, const ref<tensor_state>& val
     }
   }
   if (!leaf.gradient) {
-    leaf.gradient = value;
+    leaf.gradient = std::move(value);
     return;
   }
   if (grad_enabled()) {  // the pass is recorded, and so is this

@@ -11,7 +11,7 @@ namespace kiln::detail {
 /// The gradient of a record, to be written or added to: `add` says which. It is made, near other memory, if it is not
 /// there.
 struct gradient_target {
-  ref<tensor_state> tensor;
+  const ref<tensor_state>& tensor;  ///< where it arrives
   bool add = false;
   gradient_target(gradient_record& record, const device_functions& device, const storage& near)
       : gradient_target(arriving_gradient(record), record, device, near) {}
@@ -25,12 +25,11 @@ struct gradient_target {
  private:
   gradient_target(ref<tensor_state>& gradient, gradient_record& record, const device_functions& device,
                   const storage& near)
-      : add(static_cast<bool>(gradient)) {
+      : tensor(gradient), add(static_cast<bool>(gradient)) {
     if (add)
       will_be_added_to(gradient);
     else if (!(record.has_home.load(std::memory_order_relaxed) && (gradient = taken_home(record))))
       gradient = device.new_tensor(record.type, record.sizes, near);
-    tensor = gradient;
   }
 };
 

@@ -74,8 +74,7 @@ KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, 
     if (i == j) continue;
     if (!one(c.leaf[i], c.leaf[j])) return false;
     // Products are not computed yet: they are one if their operands are.
-    if (!c.leaf[i] && !(one(c.product_left[i].get(), c.product_left[j].get()) &&
-                        one(c.product_right[i].get(), c.product_right[j].get())))
+    if (!c.leaf[i] && !(one(c.product_left[i], c.product_left[j]) && one(c.product_right[i], c.product_right[j])))
       return false;
   }
   for (int i = 0; i < numbers; ++i)
@@ -118,8 +117,8 @@ KILN_INLINE const history_functions* any_history(const expression_facts& f, cons
   for (int i = 0; i < f.leaves; ++i) {
     if (const auto* found = of(c.leaf[i])) return found;
     if (!f.products) continue;
-    if (const auto* found = of(c.product_left[i].get())) return found;
-    if (const auto* found = of(c.product_right[i].get())) return found;
+    if (const auto* found = of(c.product_left[i])) return found;
+    if (const auto* found = of(c.product_right[i])) return found;
   }
   return nullptr;
 }
@@ -129,9 +128,8 @@ inline constexpr std::int64_t block_bytes = 32768;
 
 // The first product of an expression that is this one: of the same operands, computed the same way.
 KILN_INLINE int first_equal_product(const operands& c, int i) {
-  auto one = [](const ref<tensor_state>& a, const ref<tensor_state>& b) {
-    return a.get() == b.get() ||
-           (a->autograd_metadata == b->autograd_metadata && a->type == b->type && same_view(*a, *b));
+  auto one = [](const tensor_state* a, const tensor_state* b) {
+    return a == b || (a->autograd_metadata == b->autograd_metadata && a->type == b->type && same_view(*a, *b));
   };
   for (int j = 0; j < i; ++j)
     if (c.product_left[j] && c.multiply[j] == c.multiply[i] && one(c.product_left[j], c.product_left[i]) &&
@@ -156,9 +154,9 @@ KILN_INLINE bool compute_products(const expression_facts& f, const gradient_fact
     const bool same = sizes == how.domain && a.type == out->type;
     // The result's own memory holds the product until it is overwritten in place, unless a backward pass wants both.
     const bool apart = !same || f.products > 1 || f.rows > 0 || (!f.is_product && gradients && gradients->reads[i]);
-    const ref<tensor_state> p = apart ? device.new_tensor(a.type, sizes, *out->memory) : out;
-    c.leaf[i] = p.get();
-    *held++ = p;
+    tensor_state* p = out.get();
+    if (apart) p = (*held++ = device.new_tensor(a.type, sizes, *out->memory)).get();
+    c.leaf[i] = p;
     if (f.fused_product && !apart && f.fused_product(c.leaf, a, b, *out)) return true;
     if (device.on_host && !f.is_product && f.values->program().reductions == 0 && f.products == 1 && f.rows == 0 &&
         sizes == how.domain && a.sizes.rank() > 1 && b.sizes.rank() > 1 && sizes.back() >= 16 &&
@@ -221,7 +219,7 @@ KILN_INLINE bool reads_memory_of(const expression_facts& f, const operands& c, c
 KILN_INLINE const ref<tensor_state>& result_of(const expression_facts& f, const operands& c, const dims& sizes,
                                                const ref<tensor_state>& place, bool reuse, ref<tensor_state>& made) {
   const device_functions& device = *f.values->device;
-  const storage& near = *(c.leaf[0] ? c.leaf[0] : c.product_left[0].get())->memory;
+  const storage& near = *(c.leaf[0] ? c.leaf[0] : c.product_left[0])->memory;
   if (!reuse || place->sizes != sizes || !(device.on_host || device.same_device(*place->memory, near)) ||
       reads_memory_of(f, c, *place))
     return made = device.new_tensor(f.type, sizes, near);

@@ -105,7 +105,7 @@ class attention_node final : public op_node_of<3, 7> {
     check_saved(near);
     attention_targets targets;
     for (int i = 0; i < 3; ++i)
-      if (wants(i)) targets[static_cast<std::size_t>(i)] = target(i, near);
+      if (wants(i)) targets[static_cast<std::size_t>(i)].emplace(target(i, near));
     attention_kernels<D>::template backward<T>(job_, static_cast<const T*>(saved[3].data),
                                                static_cast<const compute_t<T>*>(saved[4].data),
                                                static_cast<const T*>(gradient->data), targets, near);
