@@ -28,11 +28,15 @@ TEST_CASE("register_access: a single value fills a register, a contiguous leaf s
   alignas(64) std::array<float, N> workspace{};
   const float value = 7;
   auto* const bytes = reinterpret_cast<unsigned char*>(workspace.data());
-  const auto single = detail::called_source_of<float, N>(&value, true, bytes);
+  const void* const in[] = {&value, &value};
+  const std::int64_t step[] = {0, 1};
+  const strip s{.in = in, .step = step, .count = 5};
+  detail::source single, contiguous;
+  detail::called_find_source<float, N>(s, 0, single, bytes);
   CHECK(single.base == workspace.data());
   CHECK(single.mask == 0);
   CHECK(workspace == std::array<float, N>{7, 7, 7, 7});
-  const auto contiguous = detail::called_source_of<float, N>(&value, false, bytes);
+  detail::called_find_source<float, N>(s, 1, contiguous, bytes);
   CHECK(contiguous.base == &value);
   CHECK(contiguous.mask == -1);
 }

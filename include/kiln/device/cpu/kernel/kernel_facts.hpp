@@ -26,25 +26,18 @@ struct cells;
 template <class Types, int... I>
 struct cells<Types, std::integer_sequence<int, I...>> : cell<I, typename Types::template at<I>>... {};
 
-/// The numbers below Size for which `Holds`, in order, as a type.
-template <int Size, bool (*Holds)(int)>
-constexpr auto list_where() {
-  constexpr int count = [] {
-    int n = 0;
-    for (int i = 0; i < Size; ++i) n += Holds(i);
-    return n;
-  }();
-  constexpr auto all = [] {
-    std::array<int, static_cast<std::size_t>(count) + 1> found{};
-    for (int i = 0, n = 0; i < Size; ++i)
-      if (Holds(i)) found[static_cast<std::size_t>(n++)] = i;
-    return found;
-  }();
-  return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::integer_sequence<int, all[K]...>{};
+/// The values of a kernel in lists by what is done with them, each list in order.
+enum class value_list : std::uint8_t { once, each, held, leaves, reduced, folded };
+inline constexpr int value_lists = 6;
+template <int Size>
+struct listed_values {
+  int count[value_lists] = {};
+  std::int16_t at[value_lists][static_cast<std::size_t>(Size) + 1] = {};
+  constexpr void add(value_list list, int i) {
+    const int l = static_cast<int>(list);
+    at[l][count[l]++] = static_cast<std::int16_t>(i);
   }
-  (std::make_index_sequence<static_cast<std::size_t>(count)>{});
-}
+};
 
 }  // namespace detail
 
@@ -65,36 +58,54 @@ struct kernel_facts {
   static constexpr role role_of(int i) { return roles[static_cast<std::size_t>(i)]; }
   static constexpr bool per_strip(int i) { return role_of(i) == role::once; }
   static constexpr bool per_element(int i) { return role_of(i) == role::each || role_of(i) == role::read_back; }
-  static constexpr bool leaf_per_element(int i) { return t[i].code == opcode::leaf && role_of(i) == role::each; }
   static constexpr bool joins(int i) { return i >= 0 && role_of(i) == role::joined; }
   static constexpr int reduction_of(int i) { return plan::value(i).reduction; }
   static constexpr bool reduced_here(int i) {
     return reduction_of(i) >= 0 && (Kind == kernel_kind::pass || Kind == kernel_kind::operands) &&
            plan::value(i).phase == Pass + 1;
   }
-  static constexpr bool folded_here(int i) { return Kind == kernel_kind::pass && reduced_here(i); }
   static constexpr bool keeps(int i) {
     return Kind == kernel_kind::pass && plan::value(i).kept == Pass && role_of(i) == role::each;
   }
 
-  static constexpr int work = [] {
-    int n = 0;
-    for (int i = 0; i < plan::size; ++i) n += per_element(i);
-    return n;
-  }();
-  static constexpr int lengthy_values = [] {
-    int n = 0;
+  // In one go over the values: asked one by one, each question costs the compiler as much as a line of code.
+  struct all_lists : detail::listed_values<plan::size> {
+    int work = 0, lengthy_values = 0;
+  };
+  static constexpr all_lists lists = [] {
+    using detail::value_list;
+    all_lists found;
+    const role* const as = roles.data();
+    const value_facts* const known = plan::facts.values.data();
     for (int i = 0; i < plan::size; ++i) {
-      const found_rules op = op_facts_table.find(t[i].code);
-      n += role_of(i) == role::each && op && op->lengthy;
+      const bool once = as[i] == role::once, each = as[i] == role::each || as[i] == role::read_back;
+      if (once) found.add(value_list::once, i);
+      if (each) found.add(value_list::each, i), ++found.work;
+      if (once || each) found.add(value_list::held, i);
+      if (as[i] == role::each) {
+        const instruction& now = t[i];
+        if (now.code == opcode::leaf) found.add(value_list::leaves, i);
+        const found_rules op = op_facts_table.find(now.code);
+        found.lengthy_values += op && op->lengthy;
+      }
+      if ((Kind == kernel_kind::pass || Kind == kernel_kind::operands) && known[i].reduction >= 0 &&
+          known[i].phase == Pass + 1) {
+        found.add(value_list::reduced, i);
+        if (Kind == kernel_kind::pass) found.add(value_list::folded, i);
+      }
     }
-    return n;
+    return found;
   }();
-  static constexpr bool reduces = [] {
-    for (int i = 0; i < plan::size; ++i)
-      if (folded_here(i)) return true;
-    return false;
-  }();
+  template <detail::value_list List, std::size_t... K>
+  static std::integer_sequence<int, lists.at[static_cast<int>(List)][K]...> sequence(std::index_sequence<K...>);
+  /// The numbers of a list, as a type.
+  template <detail::value_list List>
+  using numbers = decltype(sequence<List>(
+      std::make_index_sequence<static_cast<std::size_t>(lists.count[static_cast<int>(List)])>{}));
+
+  static constexpr int work = lists.work;
+  static constexpr int lengthy_values = lists.lengthy_values;
+  static constexpr bool reduces = lists.count[static_cast<int>(detail::value_list::folded)] > 0;
   /// A short program has a loop each for contiguous operands, for mixed ones, and for the rest of a strip. One of much
   /// code has one for all: beside its work, the masks of mixed operands cost nothing.
   static constexpr bool short_program = work + 5 * lengthy_values <= 16;

@@ -63,7 +63,13 @@ struct kernel_layout {
     return f;
   }();
   static constexpr const value_facts& value(int i) { return facts.values[static_cast<std::size_t>(i)]; }
-  static constexpr bool is_reduction(int i) { return value(i).reduction >= 0; }
+  /// Where each reduction stands.
+  static constexpr auto reductions = [] {
+    std::array<std::int16_t, static_cast<std::size_t>(facts.reductions) + 1> at{};
+    for (int i = 0; i < size; ++i)
+      if (const int r = value(i).reduction; r >= 0) at[static_cast<std::size_t>(r)] = static_cast<std::int16_t>(i);
+    return at;
+  }();
   /// Elements per step: a full register of the widest type.
   static constexpr int width = step_width(view(t));
   static constexpr int kept_count = [] {

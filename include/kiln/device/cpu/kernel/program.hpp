@@ -144,12 +144,10 @@ class compiler {
     if (t[t[I].a].code == opcode::leaf && t[t[I].a].type == f.type) f.operand_slot = t[t[I].a].slot;
     return f;
   }
-  static constexpr auto reduced = []<int... I>(std::integer_sequence<int, I...>) {
-    std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1> all{};
-    ((all[static_cast<std::size_t>(plan::value(I).reduction)] = facts_at<I>()), ...);
-    return all;
+  static constexpr auto reduced = []<std::size_t... R>(std::index_sequence<R...>) {
+    return std::array<reduction_facts, static_cast<std::size_t>(reductions) + 1>{facts_at<plan::reductions[R]>()...};
   }
-  (detail::list_where<plan::size, &plan::is_reduction>());
+  (std::make_index_sequence<static_cast<std::size_t>(reductions)>{});
   static constexpr auto kept_types = [] {
     std::array<dtype, static_cast<std::size_t>(plan::kept_count) + 1> types{};
     for (int i = 0; i < plan::size; ++i)

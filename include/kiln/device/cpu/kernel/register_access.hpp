@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <kiln/core/dtype.hpp>
+#include <kiln/device/cpu/kernel/strip.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 
@@ -43,17 +44,19 @@ struct source {
   std::int64_t mask;
 };
 template <class S, int N>
-[[gnu::always_inline]] inline source source_of(const void* in, bool single, unsigned char* workspace) {
+[[gnu::always_inline]] inline void find_source(const strip& s, int slot, source& from, unsigned char* workspace) {
   using E = compute_t<S>;
-  if (!single) return {in, -1};
+  const void* const in = s.in[slot];
+  from = {in, -1};
+  if (s.step[slot] != 0 || s.count == 0) return;
   store(reinterpret_cast<S*>(workspace), lanes<E, N>(static_cast<E>(*static_cast<const S*>(in))));
-  return {workspace, 0};
+  from = {workspace, 0};
 }
 
 // What a long program does for each of its leaves and results around its loop, by calls.
 template <class S, int N>
-[[gnu::noinline]] source called_source_of(const void* in, bool single, unsigned char* workspace) {
-  return source_of<S, N>(in, single, workspace);
+[[gnu::noinline]] void called_find_source(const strip& s, int slot, source& from, unsigned char* workspace) {
+  find_source<S, N>(s, slot, from, workspace);
 }
 template <class S, int N>
 [[gnu::noinline]] void pad(source& from, unsigned char* workspace, std::int64_t i, std::int64_t left) {
