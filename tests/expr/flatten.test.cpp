@@ -44,6 +44,15 @@ std::vector<int> sharing_of(const E&) {
   return slots;
 }
 
+// A sum of Terms products with numbers of their own.
+template <int Terms>
+auto sum_of_products() {
+  if constexpr (Terms == 1)
+    return a * 2.0f;
+  else
+    return sum_of_products<Terms / 2>() + sum_of_products<Terms - Terms / 2>();
+}
+
 }  // namespace
 
 TEST_CASE("flatten: relu(a * b + c), written and as it runs") {
@@ -126,6 +135,15 @@ TEST_CASE("gradient_tape: a result per leaf; shared leaves have one gradient tog
   CHECK(t.result(0) >= 0);
   CHECK(t.result(1) == -1);
   CHECK(infix(view(t), op_rules_table, {{"x", "", "g", "y"}, {}}) == "y0 = g + sum(-g) / n0\ny1 = none");
+}
+
+TEST_CASE("value_tape: however long, a tape without composite ops is the one that is written") {
+  const auto fits = sum_of_products<64>();
+  const auto goes_beyond = sum_of_products<65>();
+  CHECK(value_size(fits) == 255);
+  CHECK(value_text(fits) == written_text(fits));
+  CHECK(value_size(goes_beyond) == 259);
+  CHECK(value_text(goes_beyond) == written_text(goes_beyond));
 }
 
 TEST_CASE("tapes grow in a straight line with the expression") {

@@ -241,9 +241,14 @@ inline constexpr auto written_tape = finished([](program& out) { detail::flatten
 
 namespace detail {
 
+/// A tape of at most `room` instructions and results; of a longer one its size only.
 struct trial {
+  static constexpr int room = 256;
   int size = 0, results = 0;
   op_set missing;
+  instruction code[room] = {};
+  std::int16_t result[room] = {};
+  constexpr bool holds_all() const { return size <= room && results <= room; }
 };
 /// What `Build` makes with the rules of `Some`, and which others it asks for. A variable, as clang would run it anew
 /// with every call of a function whose constant it is, and count all that as steps of one constant expression.
@@ -256,6 +261,10 @@ inline constexpr trial tried = [] {
   Build{}(p, ops);
   t.size = p.size();
   t.results = p.result_count;
+  if (t.missing == op_set{} && t.holds_all()) {
+    for (int i = 0; i < t.size; ++i) t.code[i] = p[i];
+    for (int r = 0; r < t.results; ++r) t.result[r] = p.results[r];
+  }
   return t;
 }();
 
@@ -263,8 +272,13 @@ inline constexpr trial tried = [] {
 /// (what a rule writes may depend on its operands), again with those.
 template <class List, op_set Some, class Build>
 constexpr auto finished_with(Build build) {
-  constexpr trial made = tried<List, Some, Build>;
-  if constexpr (made.missing == op_set{})
+  constexpr const trial& made = tried<List, Some, Build>;
+  if constexpr (made.missing == op_set{} && made.holds_all()) {
+    tape<made.size, made.results> t;
+    for (int i = 0; i < made.size; ++i) t.code[static_cast<std::size_t>(i)] = made.code[i];
+    for (int r = 0; r < made.results; ++r) t.results[static_cast<std::size_t>(r)] = made.result[r];
+    return t;
+  } else if constexpr (made.missing == op_set{})
     return tape_of<made.size, made.results>([=](program& p) { build(p, op_table_with<List, Some>::table); });
   else
     return finished_with<List, Some | made.missing>(build);
