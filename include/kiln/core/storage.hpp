@@ -28,9 +28,12 @@ class ref {
     if (object) retain(*object);
   }
   ref(const ref& other) noexcept : ref(other.object_) {}
-  ref(ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  // Moves are what expressions are mostly made of; std::exchange would be two functions for each to be inlined.
+  ref(ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
   ref& operator=(ref other) noexcept {
-    std::swap(object_, other.object_);
+    T* const before = object_;
+    object_ = other.object_;
+    other.object_ = before;
     return *this;
   }
   [[gnu::always_inline]] ~ref() {  // most are empty: what was moved from
