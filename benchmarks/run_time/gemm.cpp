@@ -262,7 +262,7 @@ void enter_epilogue(const product& p) {
 #endif
     }
 #if __has_include(<kiln/device/cpu/products/gemm.hpp>)
-    for (const std::size_t size : {256, 512, 1024}) enter_types({size, size, size, false, false, threads});
+    for (const std::size_t size : {256U, 512U, 1024U}) enter_types({size, size, size, false, false, threads});
     enter_types({64, 784, 256, false, false, threads});
     enter_types({64, 784, 256, false, true, threads});
     enter_epilogue({64, 784, 256, false, false, threads});
