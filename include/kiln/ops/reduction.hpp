@@ -104,7 +104,8 @@ struct max_op : reduction_kind {
     else
       return std::numeric_limits<T>::lowest();
   }
-  static constexpr auto combine(auto a, auto b) { return maximum(a, b); }
+  // Whether the total is a nan would be asked from one value to the next; whether a value is one, of all at once.
+  static constexpr auto combine(auto total, auto x) { return maximum(x, total); }
   static constexpr auto fold(auto v) { return reduce_max(v); }
   static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
 };
@@ -126,7 +127,7 @@ struct min_op : reduction_kind {
     else
       return std::numeric_limits<T>::max();
   }
-  static constexpr auto combine(auto a, auto b) { return minimum(a, b); }
+  static constexpr auto combine(auto total, auto x) { return minimum(x, total); }
   static constexpr auto fold(auto v) { return reduce_min(v); }
   static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
 };

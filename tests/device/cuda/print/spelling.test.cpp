@@ -30,7 +30,7 @@ TEST_CASE("spelling: an op is what its value rule writes, for the category of it
 
 TEST_CASE("spelling: a reduction folds two partial results, and has what folding nothing gives") {
   const cuda::spelling& max = cuda::spelling_of(opcode_of("max"));
-  CHECK(max.combine(dtype::float32, "a", "b") == "maximum(a, b)");
+  CHECK(max.combine(dtype::float32, "a", "b") == "maximum(b, a)");
   CHECK(literal(dtype::float32, max.identity(dtype::float32)) == "(-infinity<float>())");
   CHECK(literal(dtype::int8, max.identity(dtype::int8)) == "int8(-128)");
 }

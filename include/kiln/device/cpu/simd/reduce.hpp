@@ -2,6 +2,8 @@
 // Horizontal reductions: one value from all lanes, by halves.
 #pragma once
 
+#include <limits>
+
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
@@ -30,17 +32,27 @@ template <LaneNumber T, int N>
   return reduce(
       [](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a);
 }
+/// The least or the greatest lane by `f`, which is asked for NaNs once, not with each half.
+template <class F, class T, int N>
+[[gnu::always_inline]] inline T reduce_beside_nans(F f, lanes<T, N> a) {
+  const T found = reduce(f, a);
+  return any(isnan(a)) ? std::numeric_limits<T>::quiet_NaN() : found;
+}
 /// Least lane; a NaN if there is one.
 template <LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce_min(lanes<T, N> a) {
-  return reduce(
-      [](auto x, auto y) __attribute__((always_inline)) { return minimum(x, y); }, a);
+  if constexpr (std::floating_point<T>)
+    return reduce_beside_nans([](auto x, auto y) __attribute__((always_inline)) { return lesser(x, y); }, a);
+  else
+    return reduce([](auto x, auto y) __attribute__((always_inline)) { return minimum(x, y); }, a);
 }
 /// Greatest lane; a NaN if there is one.
 template <LaneNumber T, int N>
 [[gnu::always_inline]] inline T reduce_max(lanes<T, N> a) {
-  return reduce(
-      [](auto x, auto y) __attribute__((always_inline)) { return maximum(x, y); }, a);
+  if constexpr (std::floating_point<T>)
+    return reduce_beside_nans([](auto x, auto y) __attribute__((always_inline)) { return greater(x, y); }, a);
+  else
+    return reduce([](auto x, auto y) __attribute__((always_inline)) { return maximum(x, y); }, a);
 }
 /// Whether any lane is true.
 template <int N>
