@@ -23,23 +23,24 @@ template <int N>
                     0x1.af5ee86fea21p-15, 0x1.1ee8832e2205bp-17);
 }
 
-/// Hyperbolic tangent (s p + (s - 1)) / (s p + (s + 1)) with |x| = n ln 2 / 2 + r, s = 2^n and p = e^(2r) - 1, which
-/// loses no digits near zero.
+/// Hyperbolic tangent u / (u + 2) of u = e^(2|x|) - 1 = s p + (s - 1) with |x| = n ln 2 / 2 + r, s = 2^n and
+/// p = e^(2r) - 1, which loses no digits near zero.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> tanh(lanes<T, N> x) {
   using V = lanes<T, N>;
+  using bits = typename float_format<T>::bits;
   constexpr bool single = sizeof(T) == 4;
   // Beyond the limit the quotient rounds to 1.
   const V size = lesser(V(single ? T(9.2) : T(20)), abs(x));
-  // n stands in the low bits of a sum with 1.5 * 2^23 (2^52), from where it goes straight into the exponent of s.
-  const V shift(single ? T(0x1.8p23) : T(0x1.8p52));
+  // n and the exponent's bias stand in the low bits of a sum with 1.5 * 2^23 (2^52), from where they go straight into
+  // the exponent of s.
+  const V shift(single ? T(0x1.8p23 + 127) : T(0x1.8p52 + 1023));
   const V raised = fma(size, V(single ? T(0x1.715476p+1) : T(0x1.71547652b82fep+1)), shift), n = raised - shift;
   // ln 2 / 2 in one part: where n is large enough for its error to count, tanh hardly depends on r.
   const V r = fma(n, V(single ? T(-0x1.62e43p-2) : T(-0x1.62e42fefa39efp-2)), size);
-  const V p = fma(r * r, exp_twice_tail(r), r + r), one(T(1));
-  using bits = typename float_format<T>::bits;
-  const V s = bits_as<T>(shift_left<float_format<T>::fraction>(bits_as<bits>(raised)) + bits_as<bits>(one));
-  return copysign(fma(s, p, s - one) / fma(s, p, s + one), x);
+  const V s = bits_as<T>(shift_left<float_format<T>::fraction>(bits_as<bits>(raised)));
+  const V u = fma(s, fma(r * r, exp_twice_tail(r), r + r), s - V(T(1)));
+  return copysign(u / (u + V(T(2))), x);
 }
 
 /// (e^|x| - e^-|x|) / 2 with the sign of x, from t = e^|x| - 1: (t + t / (t + 1)) / 2.
