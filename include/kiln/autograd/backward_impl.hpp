@@ -49,7 +49,7 @@ class backward_pass {
   /// Leaves out what leads to none of the records whose gradients are asked for: of all others, nothing is computed.
   void select(const ref<gradient_record>& from) {
     for (graph_node* node : nodes_behind(from)) go_to_captured(*node);
-    const std::vector<graph_node*> nodes = nodes_behind(
+    const vector_of<graph_node*> nodes = nodes_behind(
         from, [&](const graph_node& node, int i) -> const ref<gradient_record>& { return input(node, i); });
     std::vector<bool> leads(nodes.size());
     const auto leads_on = [&](const gradient_record& record) {
@@ -77,8 +77,9 @@ class backward_pass {
   static bool run_outputs(backward_pass& pass, graph_node& node, const ref<gradient_record>& first,
                           const ref<tensor_state>& gradient) {
     const std::size_t outputs = static_cast<std::size_t>(node.output_count);
-    std::vector<ref<tensor_state>> gradients(outputs);
-    std::vector<ref<gradient_record>> records(outputs);
+    vector_of<ref<tensor_state>> gradients;
+    vector_of<ref<gradient_record>> records;
+    for (std::size_t i = 0; i < outputs; ++i) gradients.push_back(nullptr), records.push_back(nullptr);
     bool any = static_cast<bool>(gradient);
     gradients[static_cast<std::size_t>(first->output)] = gradient;
     records[static_cast<std::size_t>(first->output)] = first;
@@ -91,7 +92,7 @@ class backward_pass {
     }
     if (!any) return false;
     for (int i = 0; i < node.input_count; ++i) pass.add(pass.input(node, i));
-    node.backward_all(gradients.data(), records.data());
+    node.backward_all(gradients.begin(), records.begin());
     return true;
   }
 
@@ -174,7 +175,7 @@ class backward_pass {
   }
 
   gradient_pass gradients_;
-  std::vector<ref<gradient_record>> queue_;
+  vector_of<ref<gradient_record>> queue_;
   std::vector<capture>* captures_;
   std::unique_ptr<pass_watch> hooks_;
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include <kiln/autograd/backward_impl.hpp>
 #include <kiln/autograd/hooks.hpp>
@@ -69,7 +68,7 @@ class hooked_leaves final : public pass_watch {
     if (const ref<tensor_state> gradient = arriving_gradient(record))
       arriving_gradient(record) = hooked(record, gradient);
   }
-  std::vector<leaf> leaves_;
+  vector_of<leaf> leaves_;
 };
 
 KILN_INLINE gradient_hook_handle add_hook(const ref<gradient_record>& record, std::unique_ptr<gradient_hook> hook) {

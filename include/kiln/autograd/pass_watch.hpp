@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <vector>
 
+#include <kiln/core/vector_of.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::detail {
@@ -34,9 +34,9 @@ inline thread_local pass_watch* anomaly_watch = nullptr;
 /// their way through the same graph. What a node was made from is older than the node, so that none comes too late.
 /// `input(node, i)` is the record that the way from a node leads to.
 template <class Input>
-std::vector<graph_node*> nodes_behind(const ref<gradient_record>& root, Input input) {
+vector_of<graph_node*> nodes_behind(const ref<gradient_record>& root, Input input) {
   const auto earlier = [](const graph_node* a, const graph_node* b) { return a->order < b->order; };
-  std::vector<graph_node*> found, ahead;  // a heap, in which a node may stand several times
+  vector_of<graph_node*> found, ahead;  // a heap, in which a node may stand several times
   const auto visit = [&](const ref<gradient_record>& record) {
     if (!record || !record->producer) return;
     ahead.push_back(record->producer.get());
@@ -53,7 +53,7 @@ std::vector<graph_node*> nodes_behind(const ref<gradient_record>& root, Input in
   }
   return found;
 }
-inline std::vector<graph_node*> nodes_behind(const ref<gradient_record>& root) {
+inline vector_of<graph_node*> nodes_behind(const ref<gradient_record>& root) {
   return nodes_behind(root,
                       [](const graph_node& node, int i) -> const ref<gradient_record>& { return node.inputs[i]; });
 }

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include <kiln/core/single_threaded.hpp>
+#include <kiln/core/vector_of.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/tensor/executor.hpp>
 #include <kiln/tensor/state.hpp>
@@ -79,10 +79,10 @@ class gradient_pass {
   gradient_pass* const outer_;
   const bool delivers_;
   bool skips_any_ = false;
-  std::vector<ref<graph_node>> through_;  // held, so that no other node comes to stand in the place of one
-  std::vector<ref<gradient_record>> own_;
-  std::vector<other_place*> others_;  // in the order of their records' addresses
-  after_delivery* then_ = nullptr;    // owned, with those that follow
+  vector_of<ref<graph_node>> through_;  // held, so that no other node comes to stand in the place of one
+  vector_of<ref<gradient_record>> own_;
+  vector_of<other_place*> others_;  // in the order of their records' addresses
+  after_delivery* then_ = nullptr;  // owned, with those that follow
 };
 
 /// Where the gradient of a record arrives: in the running pass, or, if there is none, the record itself.
@@ -113,7 +113,7 @@ void add_to_leaf(gradient_record& leaf, ref<tensor_state> value, const gradient_
 
 /// Memory of a thread's last pass for its next one, so that passes do not allocate.
 struct pass_memory {
-  std::vector<ref<gradient_record>> queue, own;
+  vector_of<ref<gradient_record>> queue, own;
   /// Null when the thread ends and its memory has gone.
   static pass_memory* of_this_thread();
 };

@@ -53,11 +53,9 @@ KILN_INLINE pass_slot& gradient_pass::find_slot(gradient_record& record) {
   const auto before = [](const other_place* p, const gradient_record* r) {
     return std::compare_three_way()(static_cast<const gradient_record*>(p->record.get()), r) < 0;
   };
-  auto at = others_.end();
-  if (!others_.empty()) {
-    at = std::lower_bound(others_.begin(), others_.end(), &record, before);
-    if (at != others_.end() && (*at)->record.get() == &record) return (*at)->slot;
-  }
+  const auto place = [&] { return std::lower_bound(others_.begin(), others_.end(), &record, before); };
+  if (!others_.empty())
+    if (other_place** const at = place(); at != others_.end() && (*at)->record.get() == &record) return (*at)->slot;
   // Room first: what has been taken must be in a list.
   if (own_.size() == own_.capacity()) own_.reserve(2 * own_.size() + 8);
   gradient_pass* nobody = nullptr;
@@ -68,8 +66,12 @@ KILN_INLINE pass_slot& gradient_pass::find_slot(gradient_record& record) {
     return record.slot;
   }
   if (others_.size() == others_.capacity()) others_.reserve(2 * others_.size() + 8);
-  at = std::lower_bound(others_.begin(), others_.end(), &record, before);
-  return (*others_.insert(at, new other_place{ref<gradient_record>(&record), {}}))->slot;
+  other_place* const made = new other_place{ref<gradient_record>(&record), {}};
+  const auto in_order = static_cast<std::size_t>(place() - others_.begin());
+  others_.push_back(made);
+  for (std::size_t i = others_.size() - 1; i > in_order; --i) others_[i] = others_[i - 1];
+  others_[in_order] = made;
+  return made->slot;
 }
 
 KILN_INLINE void will_be_added_to(ref<tensor_state>& gradient) {
