@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The compiled executor: `kernel<Program, Kind, Pass>::run` executes one kernel of a constexpr tape over a strip, all
 // values in vector registers. It is the only code compiled per expression; everything around it (shapes, strides,
-// threads) is written once, in terms of `strip`. Read `run`, then `compute`.
+// threads) is written once, in terms of `strip`. Read `lists::run_short`, then `compute`.
 #pragma once
 
 #include <array>
