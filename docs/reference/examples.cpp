@@ -5,6 +5,7 @@
 #include <kiln/kiln.hpp>
 
 #include <iostream>
+#include <numbers>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -330,6 +331,9 @@ void arithmetic_of_elements() {
 
   // erf erfc
   auto below = 0.5f * erfc(-x / std::sqrt(2.0f));
+
+  // gaussian ndtr
+  auto density = gaussian(x) / std::sqrt(2 * std::numbers::pi_v<float>), share = ndtr(x);
 
   // lgamma digamma polygamma
   auto log_factorial = lgamma(x + 1);

@@ -39,6 +39,7 @@ unary = {
     "sinh": (mp.sinh, wide + zero), "cosh": (mp.cosh, wide + zero), "tanh": (mp.tanh, tails),
     "asinh": (mp.asinh, tails + huge), "acosh": (mp.acosh, [1 + 1e-9, 1.001, 1.3, 2.6, 17.3, 1e8, 1e80, 1e200]),
     "atanh": (mp.atanh, edge), "erf": (mp.erf, tails), "erfc": (mp.erfc, tails + [25.0]),
+    "gaussian": (lambda x: mp.exp(-x * x / 2), tails + [-30, 30]), "ndtr": (phi, tails + [-30, 30]),
     "lgamma": (lambda x: mp.re(mp.loggamma(x)), [1e-8, 0.3, 0.7, 1.3, 2.6, 17.3, 1e8]),
     "digamma": (mp.digamma, [1e-8, 0.3, 0.7, 1.3, 2.6, 17.3, 1e8, -0.3, -1.3, -6.2]),
     "relu": (lambda x: max(x, 0), far), "silu": (lambda x: x * logistic(x), tails + [-700, 700]),

@@ -17,7 +17,8 @@ unary = {name: (getattr(t, name), ()) for name in (
 unary |= {name: (getattr(F, name), ()) for name in
           "silu gelu mish softsign logsigmoid tanhshrink relu6 hardsigmoid hardswish selu".split()}
 unary |= {"gelu_tanh": (lambda x: F.gelu(x, approximate="tanh"), ()), "stop_gradient": (t.detach, ()),
-          "root": (lambda x: t.sqrt(x), ()), "leaky_relu": (F.leaky_relu, (0.25,)), "elu": (F.elu, (1.5,)),
+          "root": (lambda x: t.sqrt(x), ()), "ndtr": (t.special.ndtr, ()),
+          "gaussian": (lambda x: t.exp(-x * x / 2), ()), "leaky_relu": (F.leaky_relu, (0.25,)), "elu": (F.elu, (1.5,)),
           "celu": (F.celu, (1.5,)), "softshrink": (F.softshrink, (0.5,)), "hardshrink": (F.hardshrink, (0.5,)),
           "softplus": (F.softplus, (1.5, 20.0)), "hardtanh": (F.hardtanh, (-1.0, 2.0)),
           "threshold": (F.threshold, (0.5, 7.0)), "clamp": (t.clamp, (-1.0, 2.0))}
@@ -42,6 +43,8 @@ def others(name, at, found):
     if far and name in ("atan", "asinh", "softsign", "gelu_tanh", "mish") or name == "gelu" and abs(x) == 1e300 or \
             x == inf and name in ("acosh", "digamma"):
         second[0] = 0.0
+    if far and name in ("gaussian", "ndtr"):
+        first[0] = second[0] = 0.0
     if far and name in ("gelu_tanh", "mish", "softsign"):
         first[0] = float(x > 0 and name != "softsign")
     if name == "hypot" and sum(abs(v) == inf for v in at) == 1 and not any(v != v for v in at):

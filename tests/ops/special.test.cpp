@@ -38,6 +38,14 @@ TEST_CASE("erf, erfc: values and gradients") {
                        {-6, 27});
 }
 
+TEST_CASE("gaussian, ndtr: values and gradients") {
+  check_unary<gaussian_op>([](auto x) { return gaussian(x); }, [](auto x) { return std::exp(-x * x / 2); },
+                           stated<gaussian_op>(), {-14, 14});
+  check_unary<ndtr_op>([](auto x) { return ndtr(x); },
+                       []<class R>(R x) { return std::erfc(-x * std::sqrt(R(0.5L))) / 2; }, stated<ndtr_op>(),
+                       {-14, 9});
+}
+
 TEST_CASE("lgamma: values and gradients") {
   const limits_of_error loose{1, 8, true};  // its zeros at 1 and 2 take the leading digits away
   check_unary<lgamma_op>([](auto x) { return lgamma(x); }, [](auto x) { return std::lgamma(x); }, loose,

@@ -208,6 +208,12 @@ TEST_CASE("special values: trigonometric and hyperbolic functions") {
   sweep(
       "erfc", [](auto x) { return erfc(x); }, [](real x) { return std::erfc(x); },
       [](real x) { return -std::exp(-x * x) * 2 / std::sqrt(std::acos(-1.0L)); }, {}, {4e-6, 1e-40});
+  sweep(
+      "gaussian", [](auto x) { return gaussian(x); }, [](real x) { return std::exp(-x * x / 2); },
+      [](real x) { return std::abs(x) > 1000 ? 0 : -x * std::exp(-x * x / 2); });
+  sweep(
+      "ndtr", [](auto x) { return ndtr(x); }, normal_share,
+      [](real x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L)); });
 }
 
 TEST_CASE("special values: activations that limit") {

@@ -97,6 +97,8 @@ R value_of(std::string_view op, R a, R b, R c) {
   if (op == "atanh") return std::atanh(a);
   if (op == "erf") return std::erf(a);
   if (op == "erfc") return std::erfc(a);
+  if (op == "gaussian") return std::exp(-a * a / 2);
+  if (op == "ndtr") return std::erfc(-a * std::sqrt(R(0.5L))) / 2;
   if (op == "lgamma") return std::lgamma(a);
   if (op == "digamma") return polygamma(R(0), a);
   if (op == "polygamma") return polygamma(a, b);

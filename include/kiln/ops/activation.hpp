@@ -65,19 +65,10 @@ constexpr auto silu(X x) {
 
 struct gelu_op : activation<1> {
   static constexpr std::string_view name = "gelu";
-  // Not through 1 + erf, of which far below 0 no digit is left. There erfc multiplies what its argument z = -x /
-  // sqrt(2) was rounded off by 2z, too; what is left of x after z sqrt(2) says how much that was. Both factors are in
-  // two parts (T. Dekker, Numer. Math. 18, 1971), so that their products are exact without fused operations as well.
-  static constexpr auto value(auto x) {
-    const bool twice = in_double(x);
-    const auto below = minimum(maximum(x, -40), 0), z = below * -0.70710678118654752440;
-    const auto far = z * (twice ? 0x1p27 + 1 : 0x1p12 + 1), high = far - (far - z), low = z - high;
-    const double root = twice ? 0x1.6a09e6p+0 : 0x1.6ap+0;
-    const auto rest = below + high * root + low * root + z * (twice ? 0x1.9fcef32422cbfp-26 : 0x1.3cccfep-13);
-    return 0.5 * x * erfc(x * -0.70710678118654752440) * (1 + 1.41421356237309504880 * z * rest);
-  }
+  static constexpr auto value(auto x) { return x * ndtr(x); }
+  // The functions have an exponential in common, which a kernel computes once.
   static constexpr auto adjoint(auto g, auto, auto x) {
-    return g * (0.5 * erfc(x * -0.70710678118654752440) + x * (0.39894228040143267794 * exp(-0.5 * (x * x))));
+    return g * (ndtr(x) + x * (0.39894228040143267794 * gaussian(x)));
   }
 };
 /// x * Phi(x) with the normal distribution function Phi (Hendrycks and Gimpel 2016).

@@ -33,7 +33,7 @@ using all_ops = op_list<
     log_op, log2_op, log10_op, log1p_op,
     sin_op, cos_op, tan_op, asin_op, acos_op, atan_op, atan2_op,
     sinh_op, cosh_op, tanh_op, asinh_op, acosh_op, atanh_op,
-    erf_op, erfc_op, polygamma_op, digamma_op, lgamma_op,
+    erf_op, erfc_op, gaussian_op, ndtr_op, polygamma_op, digamma_op, lgamma_op,
     eq_op, ne_op, lt_op, le_op, gt_op, ge_op, isnan_op, isinf_op, isfinite_op,
     logical_and_op, logical_or_op, logical_xor_op, logical_not_op, bitwise_and_op, bitwise_or_op, bitwise_xor_op,
     left_shift_op, right_shift_op, bitwise_not_op,

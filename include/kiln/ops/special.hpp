@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Error and gamma functions.
+// Error and gamma functions, and those of the normal distribution.
 #pragma once
 
 #include <kiln/ops/exponential.hpp>
+#include <kiln/ops/selection.hpp>
 
 namespace kiln {
 
@@ -26,6 +27,29 @@ struct erfc_op : floating<1> {
 template <Operand X>
 constexpr auto erfc(X x) {
   return apply<erfc_op>(std::move(x));
+}
+
+struct gaussian_op : floating<1> {
+  static constexpr std::string_view name = "gaussian";
+  static constexpr auto value(auto x) { return gaussian(x); }
+  // At infinities 0: the result is 0 long before the limit.
+  static constexpr auto adjoint(auto g, auto y, auto x) { return g * (-minimum(maximum(x, -1000), 1000) * y); }
+};
+/// exp(-x * x / 2), with all digits also where x * x has been rounded off by more than one of them is worth.
+template <Operand X>
+constexpr auto gaussian(X x) {
+  return apply<gaussian_op>(std::move(x));
+}
+
+struct ndtr_op : floating<1> {
+  static constexpr std::string_view name = "ndtr";
+  static constexpr auto value(auto x) { return ndtr(x); }
+  static constexpr auto adjoint(auto g, auto, auto x) { return g * (0.39894228040143267794 * gaussian(x)); }
+};
+/// The distribution function of the normal distribution, (1 + erf(x / sqrt(2))) / 2, accurate far below 0.
+template <Operand X>
+constexpr auto ndtr(X x) {
+  return apply<ndtr_op>(std::move(x));
 }
 
 struct polygamma_op : floating<2> {

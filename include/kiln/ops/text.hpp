@@ -314,6 +314,14 @@ text<T, L> erfc(const text<T, L>& x) {
   return detail::call<T>("erfc", x);
 }
 template <class T, class L>
+text<T, L> gaussian(const text<T, L>& x) {
+  return detail::call<T>("gaussian", x);
+}
+template <class T, class L>
+text<T, L> ndtr(const text<T, L>& x) {
+  return detail::call<T>("ndtr", x);
+}
+template <class T, class L>
 text<T, L> lgamma(const text<T, L>& x) {
   return detail::call<T>("lgamma", x);
 }

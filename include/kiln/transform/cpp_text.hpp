@@ -38,6 +38,13 @@ struct cpp_language {
         {"rsqrt", "1 / std::sqrt($0)"},
         {"reciprocal", "1 / $0"},
         {"sigmoid", "1 / (1 + std::exp(-$0))"},
+        // With what the square and the argument of erfc were rounded off by, as gaussian_of and ndtr_of have it.
+        {"gaussian",
+         "$0 < -40 || $0 > 40 ? 0 : std::exp($0 * $0 / -2) * (1 - std::fma($0, $0, -($0 * $0)) / 2)"},
+        {"ndtr",
+         "$0 < -40 ? 0 : $0 >= 0 ? std::erfc(-std::sqrt($0 * $0 / 2)) / 2 : std::erfc(std::sqrt($0 * $0 / 2)) / 2 * "
+         "(1 + std::fma(std::sqrt($0 * $0 / 2), std::sqrt($0 * $0 / 2), -($0 * $0 / 2)) - "
+         "std::fma($0, $0, -($0 * $0)) / 2)"},
         {"remainder",
          "std::fmod($0, $1) != 0 && (std::fmod($0, $1) < 0) != ($1 < 0) ? std::fmod($0, $1) + $1 : "
          "std::fmod($0, $1)"},

@@ -103,6 +103,8 @@ inline const std::map<std::string_view, oracle>& elementwise() {
       {"atanh", one([](real x) { return std::atanh(x); }, 2.3)},
       {"erf", one([](real x) { return std::erf(x); }, 2.5)},
       {"erfc", one([](real x) { return std::erfc(x); }, 4.5)},
+      {"gaussian", one([](real x) { return std::exp(-x * x / 2); }, 2.5)},
+      {"ndtr", one([](real x) { return std::erfc(-x * std::sqrt(0.5L)) / 2; }, 5)},
       {"lgamma", one([](real x) { return std::lgamma(x); }, 6, true)},
       {"isnan", one([](real x) { return std::isnan(x); })},
       {"isinf", one([](real x) { return std::isinf(x); })},

@@ -156,7 +156,7 @@ concept OneOf = (std::same_as<Op, Others> || ...);
 /// Ops whose rule cannot be read with arrays, since Eigen lacks the function.
 template <class Op>
 inline constexpr bool lacks_op = OneOf<Op, hypot_op, fmod_op, remainder_op, trunc_op, exp2_op, atan2_op, erf_op,
-                                       erfc_op, polygamma_op, digamma_op, lgamma_op>;
+                                       erfc_op, gaussian_op, ndtr_op, polygamma_op, digamma_op, lgamma_op>;
 /// Whether Eigen runs this op on operands of a floating type with vectors.
 template <class Op>
 inline constexpr bool has_vectors = !lacks_op<Op> && !OneOf<Op, asinh_op, acosh_op, atanh_op>;

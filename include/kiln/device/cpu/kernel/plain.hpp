@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <kiln/device/cpu/simd/normal.hpp>
 #include <kiln/device/cpu/simd/polygamma.hpp>
 #include <kiln/device/cpu/simd/power.hpp>
 #include <kiln/expr/node.hpp>
@@ -98,6 +99,8 @@ struct plain {
   friend constexpr plain atanh(plain x) { return {std::atanh(x.v)}; }
   friend constexpr plain erf(plain x) { return {std::erf(x.v)}; }
   friend constexpr plain erfc(plain x) { return {std::erfc(x.v)}; }
+  friend plain gaussian(plain x) { return {gaussian_of(x.v)}; }
+  friend plain ndtr(plain x) { return {ndtr_of(x.v)}; }
   friend plain lgamma(plain x) { return {std::lgamma(x.v)}; }
   friend plain digamma(plain x) { return {static_cast<T>(digamma_of(static_cast<double>(x.v)))}; }
   friend plain polygamma(plain n, plain x) {

@@ -15,6 +15,7 @@
 #include <kiln/device/cpu/simd/lanes.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/normal.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
 #include <kiln/device/cpu/simd/polygamma.hpp>
 #include <kiln/device/cpu/simd/polynomial.hpp>
