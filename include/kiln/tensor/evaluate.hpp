@@ -320,6 +320,7 @@ inline constexpr expression_facts facts_of{
     .is_product = is_product<E>,
     .name_mismatch = is_map<E> ? &name_mismatch<E> : nullptr,
     .fused_product = fused_product_of<E>(),
+    .reduce_at_once = census<E>::rows > 0 ? &reduce_at_once : nullptr,
     .run_with_products = census<E>::products > 0 ? &run_with_products : nullptr,
 };
 

@@ -47,6 +47,9 @@ struct expression_facts {
   /// Computes all of it as one product; null where its device does not. See product_epilogue.hpp.
   bool (*fused_product)(tensor_state* const* leaf, const tensor_state& a, const tensor_state& b,
                         tensor_state& out) = nullptr;
+  /// Null where there are no reductions, so that files without them hold nothing of it. See run.hpp.
+  bool (*reduce_at_once)(const runnable& f, int leaves, const operands& c, const evaluation& how,
+                         const tensor_state& out) = nullptr;
   /// Null where there are no products, so that files without them hold nothing of it.
   void (*run_with_products)(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
                             const evaluation& how, const ref<tensor_state>& out, common::operand_view* in) = nullptr;

@@ -82,6 +82,9 @@ void overwrite(const expression_facts& f, const gradient_facts* gradients, const
 void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
                     const history_functions* history);
 
+/// run_at_once() for a program whose result is one value of all elements. Reached through an expression's facts.
+bool reduce_at_once(const runnable& f, int leaves, const operands& c, const evaluation& how, const tensor_state& out);
+
 /// Computes an expression with products into `out`, and records. Reached through its facts.
 void run_with_products(const expression_facts& f, const recorded_gradients& gradients, const operands& c,
                        const evaluation& how, const ref<tensor_state>& out, common::operand_view* in);

@@ -37,7 +37,7 @@ class call_at_once {
 
  private:
   // Of sizes of a tensor that is there: their product fits.
-  static std::int64_t product(const dims& sizes) {
+  [[gnu::noinline]] static std::int64_t product(const dims& sizes) {
     std::int64_t n = 1;
     for (const std::int64_t size : sizes) n *= size;
     return n;
@@ -67,34 +67,6 @@ inline bool run_at_once(const runnable& f, int leaves, const operands& c, const 
   s.out = &to;
   s.add = &add;
   program.map(s);
-  return true;
-}
-
-/// The same for a program whose result is one value of all elements.
-inline bool reduce_at_once(const runnable& f, int leaves, const operands& c, const evaluation& how,
-                           const tensor_state& out) {
-  if (!f.device->on_host || !how.reduction_rooted || how.axes + 1 != 1u << how.domain.rank()) return false;
-  const cpu::compiled& program = static_cast<const cpu::compiled&>(f.program());
-  const std::int64_t total = count(how.domain);
-  if (!runs_at_once(program, total) || total > program.pass_length || program.kept) return false;
-  call_at_once call(total);
-  if (!call.reads_leaves(c, leaves)) return false;
-  std::array<std::uint64_t, common::max_slots> found, values;
-  std::array<const void*, common::max_slots> finished;
-  for (int r = 0; r < program.reductions; ++r) found[static_cast<std::size_t>(r)] = program.reduced[r].identity;
-  cpu::strip s = call.strip(program, c.number);
-  s.rows = found.data();
-  s.partial = found.data();
-  for (; s.pass < program.passes; ++s.pass) program.pass[s.pass].run(s);
-  for (int r = 0; r < program.reductions; ++r) {
-    const std::size_t i = static_cast<std::size_t>(r);
-    cpu::put_bits(&values[i], program.reduced[r].type, found[i]);
-    finished[i] = &values[i];
-  }
-  void* to = out.data;
-  const bool add = false;
-  program.rows(
-      {.out = &to, .add = &add, .scalars = c.number, .finished = finished.data(), .count = 1, .program = &program});
   return true;
 }
 

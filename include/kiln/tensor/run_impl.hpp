@@ -100,11 +100,38 @@ KILN_INLINE void run_program(const runnable& f, const operands& c, const evaluat
   f.run(job, *out.memory);
 }
 
+KILN_INLINE bool reduce_at_once(const runnable& f, int leaves, const operands& c, const evaluation& how,
+                                const tensor_state& out) {
+  if (!f.device->on_host || !how.reduction_rooted || how.axes + 1 != 1u << how.domain.rank()) return false;
+  const cpu::compiled& program = static_cast<const cpu::compiled&>(f.program());
+  const std::int64_t total = count(how.domain);
+  if (!runs_at_once(program, total) || total > program.pass_length || program.kept) return false;
+  call_at_once call(total);
+  if (!call.reads_leaves(c, leaves)) return false;
+  std::array<std::uint64_t, common::max_slots> found, values;
+  std::array<const void*, common::max_slots> finished;
+  for (int r = 0; r < program.reductions; ++r) found[static_cast<std::size_t>(r)] = program.reduced[r].identity;
+  cpu::strip s = call.strip(program, c.number);
+  s.rows = found.data();
+  s.partial = found.data();
+  for (; s.pass < program.passes; ++s.pass) program.pass[s.pass].run(s);
+  for (int r = 0; r < program.reductions; ++r) {
+    const std::size_t i = static_cast<std::size_t>(r);
+    cpu::put_bits(&values[i], program.reduced[r].type, found[i]);
+    finished[i] = &values[i];
+  }
+  void* to = out.data;
+  const bool add = false;
+  program.rows(
+      {.out = &to, .add = &add, .scalars = c.number, .finished = finished.data(), .count = 1, .program = &program});
+  return true;
+}
+
 // The short way where there is one.
 KILN_INLINE void run_values(const expression_facts& f, const operands& c, const evaluation& how, tensor_state& out,
                             common::operand_view* in) {
-  if (f.rows == 0 ? run_at_once(*f.values, f.leaves, c, out, count(how.domain), false)
-                  : reduce_at_once(*f.values, f.leaves, c, how, out))
+  if (f.reduce_at_once ? f.reduce_at_once(*f.values, f.leaves, c, how, out)
+                       : run_at_once(*f.values, f.leaves, c, out, count(how.domain), false))
     return;
   run_program(*f.values, c, how, out, in);
 }
