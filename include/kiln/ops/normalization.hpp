@@ -94,9 +94,13 @@ struct layer_norm_op : row_function<3> {
     const distances d(x, n);
     return (d.from_mean - d.average) * rsqrt(d.squares / n + eps);
   }
-  static constexpr auto adjoint(auto g, auto y, auto x, auto n, auto eps) {
-    const auto inverse = rsqrt(distances(x, n).squares / n + eps);
-    return adjoints{inverse * (g - row_sum(g) / n - y * (row_sum(g * y) / n)), no_gradient{}, no_gradient{}};
+  // Not from the result: the operand is read anyway. The product's sum comes with the squares', in one pass.
+  static constexpr auto adjoint(auto g, auto, auto x, auto n, auto eps) {
+    const distances d(x, n);
+    const auto inverse = rsqrt(d.squares / n + eps), total = row_sum(g);
+    const auto product = (row_sum(g * d.from_mean) - d.average * total) * inverse;
+    const auto y = (d.from_mean - d.average) * inverse;
+    return adjoints{inverse * (g - total / n - y * (product / n)), no_gradient{}, no_gradient{}};
   }
 };
 /// x / sqrt(mean of squares + eps).
