@@ -48,7 +48,8 @@ template <int N>
   if constexpr (N == 16) {
     const auto number = std::bit_cast<intrinsic::m512i>(bits_as<std::uint32_t>(t + V(1.0f)).v >> 21);
     const auto row = [&](int j) __attribute__((always_inline)) {
-      return V(static_cast<V::native>(intrinsic::mm512_permutexvar_ps(number, load<16>(&tail_coefficients[j][0]).v)));
+      const auto entries = intrinsic::mm512_permutexvar_ps(number, load<16>(&tail_coefficients[j][0]).v);
+      return V(static_cast<typename V::native>(entries));
     };
     const V d = t - row(7);
     const V high = fma(fma(fma(row(6), d, row(5)), d, row(4)), d, row(3));
