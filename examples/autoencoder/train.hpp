@@ -11,6 +11,8 @@
 #include <kiln/nn/loss/distribution.hpp>
 #include <kiln/optim/adam.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace autoencoder {

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -83,7 +84,8 @@ bool run_gnuplot(const std::string& script, int picture) {
   return good;
 }
 
-std::string draw_curve(const learning_curve& curve, const std::filesystem::path& picture) {
+std::string draw_curve(const learning_curve& curve, const std::string& place) {
+  const std::filesystem::path picture = place;
   std::filesystem::path table = picture;
   table.replace_extension(".dat");
   if (table == picture)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -22,7 +21,7 @@ struct learning_curve {
 
 /// Writes the points beside `picture` (same name, ending .dat) and the picture itself (PNG). Returns a sentence that
 /// says what was written, or why there is no picture. Throws kiln::io_error if the table cannot be written.
-std::string draw_curve(const learning_curve& curve, const std::filesystem::path& picture);
+std::string draw_curve(const learning_curve& curve, const std::string& picture);
 
 /// True if a program of this name can be run from PATH.
 bool program_exists(const std::string& name);

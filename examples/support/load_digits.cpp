@@ -6,6 +6,7 @@
 #include <kiln/data/mnist.hpp>
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ std::optional<digit_set> find_digits(const std::filesystem::path& directory, std
 
 }  // namespace
 
-digit_data load_digits(const std::filesystem::path& directory) {
+digit_data load_digits(const std::string& place) {
+  const std::filesystem::path directory = place;
   constexpr const char* way_out = "; without --data the program draws digits itself";
   if (kiln::data::detail::type_at(directory) != std::filesystem::file_type::directory)
     throw kiln::io_error(kiln::message("load_digits: there is no directory ", directory, way_out));

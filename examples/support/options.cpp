@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 
 namespace support {
@@ -46,6 +48,10 @@ CLI::Validator one_of(const std::string& first, const std::string& second) {
 }
 
 }  // namespace
+
+std::int64_t all_threads() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
 
 std::optional<int> read_options(int argc, const char* const* argv, const description& program, options& to,
                                 const std::vector<number_option>& more, std::ostream& out, std::ostream& errors) {

@@ -4,16 +4,17 @@
 // than the rest of a program.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <optional>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
 namespace support {
+
+/// As many threads as the processor runs at a time.
+std::int64_t all_threads();
 
 struct options {
   std::string data = {};  ///< where the data is; empty if it was not said
@@ -21,7 +22,7 @@ struct options {
   std::int64_t batch = 64;
   double learning_rate = 0.1;
   std::uint64_t seed = 1;
-  std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  std::int64_t threads = all_threads();
   std::string picture = "learning_curve.png";  ///< empty: no picture
   std::string save = {}, resume = {};          ///< files; empty: none
   std::string device = "cpu";                  ///< or "cuda"

@@ -5,10 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
 namespace support {
+namespace {
+
+double now_in_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 bool on_terminal() {
   return isatty(STDOUT_FILENO) == 1;
@@ -22,7 +30,7 @@ void progress::begin_epoch() {
   samples_ = 0;
   loss_ = right_ = 0;
   answers_ = false;
-  start_ = shown_ = clock::now();
+  start_ = shown_ = now_in_seconds();
 }
 
 void progress::step(double loss, double right, std::size_t samples) {
@@ -35,8 +43,8 @@ void progress::step(double loss, std::size_t samples) {
   samples_ += samples;
   loss_ += loss * static_cast<double>(samples);
   if (!live_) return;
-  const auto now = clock::now();
-  if (now - shown_ < std::chrono::milliseconds(100)) return;
+  const auto now = now_in_seconds();
+  if (now - shown_ < 0.1) return;
   shown_ = now;
   out_ << '\r' << line(seconds()) << left() << "\033[K" << std::flush;
 }
@@ -49,7 +57,7 @@ void progress::end_epoch(const char* name, double value, double seconds) {
 }
 
 double progress::seconds() const {
-  return std::chrono::duration<double>(clock::now() - start_).count();
+  return now_in_seconds() - start_;
 }
 
 std::string progress::line(double seconds) const {

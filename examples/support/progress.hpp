@@ -3,7 +3,6 @@
 // pipe) nothing but one plain line per epoch. What it counts are samples: digits, characters.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -16,8 +15,6 @@ bool on_terminal();
 
 class progress {
  public:
-  using clock = std::chrono::steady_clock;
-
   /// `live` asks for the rewritten line; by default standard output decides. `unit` is what samples are called.
   progress(std::int64_t epochs, std::size_t samples_per_epoch, std::ostream& out = std::cout, bool live = on_terminal(),
            const char* unit = "samples");
@@ -53,7 +50,7 @@ class progress {
   bool live_, answers_ = false;
   const char* unit_;
   double loss_ = 0, right_ = 0;
-  clock::time_point start_{}, shown_{};
+  double start_ = 0, shown_ = 0;  // seconds of a clock that is never set
 };
 
 }  // namespace support
