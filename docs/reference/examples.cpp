@@ -333,7 +333,8 @@ void arithmetic_of_elements() {
   auto below = 0.5f * erfc(-x / std::sqrt(2.0f));
 
   // gaussian ndtr
-  auto density = gaussian(x) / std::sqrt(2 * std::numbers::pi_v<float>), share = ndtr(x);
+  auto density = gaussian(x) / std::sqrt(2 * std::numbers::pi_v<float>);
+  auto share = ndtr(x);
 
   // lgamma digamma polygamma
   auto log_factorial = lgamma(x + 1);
