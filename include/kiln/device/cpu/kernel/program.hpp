@@ -32,10 +32,10 @@ struct vertical {
     T* p = static_cast<T*>(partial);
     const T* v = static_cast<const T*>(values);
     std::int64_t i = 0;
-    // Four registers side by side, so that rows are read in pieces that are worth fetching.
-    for (; i + 4 * N <= n; i += 4 * N)
-      add_columns<4>(
-          p + i, v + i, stride, rows, [](const T* row) __attribute__((always_inline)) { return load<N>(row); });
+    // Eight registers side by side, so that rows are read in pieces that are worth fetching.
+    const auto whole = [](const T* row) __attribute__((always_inline)) { return load<N>(row); };
+    for (; i + 8 * N <= n; i += 8 * N) add_columns<8>(p + i, v + i, stride, rows, whole);
+    for (; i + 2 * N <= n; i += 2 * N) add_columns<2>(p + i, v + i, stride, rows, whole);
     for (; i < n; i += N) {
       const int left = static_cast<int>(std::min<std::int64_t>(N, n - i));
       add_columns<1>(
@@ -48,13 +48,11 @@ struct vertical {
                                                  Load load_row, int left = N) {
     [&]<int... K>(std::integer_sequence<int, K...>) __attribute__((always_inline)) {
       lanes<T, N> total[] = {load_row(p + K * N)...};
-      const auto four = [&](const T* row, int k) __attribute__((always_inline)) {
-        const T* const at = row + k * N;
-        return Op::combine(Op::combine(load_row(at), load_row(at + stride)),
-                           Op::combine(load_row(at + 2 * stride), load_row(at + 3 * stride)));
+      const auto two = [&](const T* row) __attribute__((always_inline)) {
+        return Op::combine(load_row(row), load_row(row + stride));
       };
       std::int64_t r = 0;
-      for (; r + 4 <= rows; r += 4) ((total[K] = Op::combine(total[K], four(v + r * stride, K))), ...);
+      for (; r + 2 <= rows; r += 2) ((total[K] = Op::combine(total[K], two(v + r * stride + K * N))), ...);
       for (; r < rows; ++r) ((total[K] = Op::combine(total[K], load_row(v + r * stride + K * N))), ...);
       if constexpr (Registers == 1)
         store_partial(p, total[0], left);
