@@ -8,6 +8,7 @@
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/exp.hpp>
 #include <kiln/device/cpu/simd/log.hpp>
+#include <kiln/device/cpu/simd/tanh_table.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
 
@@ -27,6 +28,9 @@ template <int N>
 /// p = e^(2r) - 1, which loses no digits near zero.
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> tanh(lanes<T, N> x) {
+#if defined(__AVX512F__)
+  if constexpr (std::same_as<T, float> && N == 16) return tanh_by_table(x);
+#endif
   using V = lanes<T, N>;
   using bits = typename float_format<T>::bits;
   constexpr bool single = sizeof(T) == 4;

@@ -127,6 +127,9 @@ inline m512i mm512_mul_epu32(m512i a, m512i b) {
 inline m512 mm512_permutexvar_ps(m512i index, m512 a) {
   return __builtin_ia32_permvarsf512_mask(a, reinterpret_cast<words512>(index), m512{}, -1);
 }
+inline m512 mm512_permutex2var_ps(m512 a, m512i index, m512 b) {
+  return __builtin_ia32_vpermt2varps512_mask(reinterpret_cast<words512>(index), a, b, -1);
+}
 inline m512 mm512_cvtph_ps(m256i a) {
   return __builtin_ia32_vcvtph2ps512_mask(reinterpret_cast<shorts256>(a), m512{}, -1, 4);
 }
@@ -286,6 +289,7 @@ inline m256i mm512_cvttpd_epi32(m512d a) { return _mm512_maskz_cvttpd_epi32(0xff
 inline int mm512_test_epi64_mask(m512i a, m512i b) { return _mm512_test_epi64_mask(a, b); }
 inline m512i mm512_mul_epu32(m512i a, m512i b) { return _mm512_maskz_mul_epu32(0xff, a, b); }
 inline m512 mm512_permutexvar_ps(m512i index, m512 a) { return _mm512_maskz_permutexvar_ps(0xffff, index, a); }
+inline m512 mm512_permutex2var_ps(m512 a, m512i index, m512 b) { return _mm512_permutex2var_ps(a, index, b); }
 inline m512 mm512_cvtph_ps(m256i a) { return _mm512_maskz_cvtph_ps(0xffff, a); }
 inline m256i mm512_cvtps_ph(m512 a) { return _mm512_maskz_cvtps_ph(0xffff, a, 8); }
 inline void mm512_stream_si512(void* p, m512i a) { _mm512_stream_si512(static_cast<__m512i*>(p), a); }
