@@ -25,24 +25,28 @@ long double logistic(long double x) {
   return 1 / (1 + std::exp(-x));
 }
 
+/// How the weights stand in memory: row after row, transposed, or with gaps in both directions.
+enum class layout : std::uint8_t { rows, transposed, gaps };
+
 template <class T>
 void check(std::int64_t times, std::int64_t batch, std::int64_t units, bool backwards, bool keeps,
-           const std::vector<std::int64_t>& lengths) {
+           const std::vector<std::int64_t>& lengths, layout as) {
   const std::int64_t each = batch * units, wide = 4 * units;
-  const auto x = numbers<T>(times * batch * wide, 1), w = numbers<T>(wide * units, 2), h0 = numbers<T>(each, 3),
+  const auto x = numbers<T>(times * batch * wide, 1), w = numbers<T>(3 * wide * units, 2), h0 = numbers<T>(each, 3),
              c0 = numbers<T>(each, 4);
   std::vector<T> gates(static_cast<std::size_t>((keeps ? times : 1) * 4 * each)),
       cells(static_cast<std::size_t>((times + 1) * each)), states(cells.size()),
       out(static_cast<std::size_t>(times * each));
-  // The weights stand transposed in memory.
+  const std::int64_t weight_row = as == layout::rows ? units : as == layout::transposed ? 1 : 3 * units,
+                     weight_column = as == layout::rows ? 1 : as == layout::transposed ? wide : 2;
   lstm_job<T> job{times,
                   batch,
                   units,
                   backwards,
                   x.data(),
                   w.data(),
-                  1,
-                  wide,
+                  weight_row,
+                  weight_column,
                   lengths.empty() ? nullptr : lengths.data(),
                   gates.data(),
                   cells.data(),
@@ -64,7 +68,7 @@ void check(std::int64_t times, std::int64_t batch, std::int64_t units, bool back
           g[static_cast<std::size_t>(i)] = x[static_cast<std::size_t>((t * batch + b) * wide + i)];
           for (std::int64_t j = 0; j < units; ++j)
             g[static_cast<std::size_t>(i)] +=
-                static_cast<long double>(w[static_cast<std::size_t>(j * wide + i)]) * h[static_cast<std::size_t>(j)];
+                static_cast<long double>(w[static_cast<std::size_t>(i * weight_row + j * weight_column)]) * h[static_cast<std::size_t>(j)];
         }
         for (std::int64_t j = 0; j < units; ++j) {
           const auto gate = [&](std::int64_t which) { return g[static_cast<std::size_t>(which * units + j)]; };
@@ -93,11 +97,12 @@ TEST_CASE_TEMPLATE("lstm: the equations, widths with and without a rest, both di
   for (const bool backwards : {false, true})
     for (const bool keeps : {false, true})
       for (const std::int64_t units : {1, 5, 16, 35}) {
-        check<T>(4, 3, units, backwards, keeps, {});
-        check<T>(4, 3, units, backwards, keeps, {4, 0, 2});
+        for (const layout as : {layout::rows, layout::transposed, layout::gaps})
+          check<T>(4, 3, units, backwards, keeps, {}, as);
+        check<T>(4, 3, units, backwards, keeps, {4, 0, 2}, layout::transposed);
       }
-  check<T>(2, 0, 3, false, true, {});
-  check<T>(2, 3, 0, false, true, {});
+  check<T>(2, 0, 3, false, true, {}, layout::rows);
+  check<T>(2, 3, 0, false, true, {}, layout::rows);
 }
 
 TEST_CASE("lstm: a nan stays with its row") {

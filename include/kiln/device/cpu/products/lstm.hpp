@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <kiln/core/lstm_job.hpp>
+#include <kiln/device/cpu/maps/staging.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/products/gemm.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
@@ -41,9 +42,11 @@ void lstm(const lstm_job<T>& job, T* out) {
   const std::int64_t n = job.units, wide = 4 * n;
   // The weights as the products read them, once for all times.
   std::vector<T> turned(static_cast<std::size_t>(wide * n));
-  for (std::int64_t i = 0; i < wide; ++i)
+  if (job.weight_column == 1)
+    transpose_block(turned.data(), wide, job.weight, job.weight_row, n, wide, sizeof(T));
+  else
     for (std::int64_t j = 0; j < n; ++j)
-      turned[static_cast<std::size_t>(j * wide + i)] = job.weight[i * job.weight_row + j * job.weight_column];
+      gather(turned.data() + j * wide, job.weight + j * job.weight_column, job.weight_row, wide, sizeof(T));
   for (std::int64_t k = 0; k < job.times; ++k) {
     const std::int64_t t = job.time_of(k);
     T* const gates = job.gates_at(t);
