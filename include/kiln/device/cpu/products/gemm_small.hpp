@@ -115,12 +115,18 @@ bool gemm_is_small(const gemm_problem<S>& p) {
   return false;
 }
 
+// Whether a product is done term by term in less time than it takes to choose vectors for it.
+template <class S>
+bool gemm_is_tiny(const gemm_problem<S>& p) {
+  return p.m * p.n <= 9 && p.m * p.n * p.k <= 27;
+}
+
 /// The product of a problem that gemm_is_small.
 template <class S>
 void gemm_small(const gemm_problem<S>& p) {
   // (Operands without elements may be null pointers.)
   if constexpr (std::is_floating_point_v<S>) {
-    if (p.k == 0) return gemm_small_words(p);
+    if (p.k == 0 || gemm_is_tiny(p)) return gemm_small_words(p);
     const bool rows = p.b_col == 1, columns = p.a_row == 1;
     const bool dots = p.k >= 4 && gemm_has_dots(p);
     if (dots && p.m == 1) return gemm_dots(p);
