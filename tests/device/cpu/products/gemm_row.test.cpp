@@ -48,3 +48,31 @@ TEST_CASE("gemm row: a row times a matrix of either layout is what a plain loop 
     }
   }
 }
+
+TEST_CASE("gemm row: rounded sums are the same bits on any number of threads and near those in double") {
+  for (const std::int64_t k : {6, 115, 200}) {
+    const std::int64_t n = 5003;
+    std::vector<float> x(static_cast<std::size_t>(k)), b(static_cast<std::size_t>(k * n)), one;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 5 % 9) / 3 - 1;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 7 % 11) / 3 - 2;
+    for (const int threads : {1, 2, 4}) {
+      cpu::set_num_threads(threads);
+      std::vector<float> c(static_cast<std::size_t>(n));
+      gemm_row(gemm_problem<float>{1, n, k, x.data(), 0, 1, b.data(), n, 1, c.data(), 0, 1, false, {}});
+      if (threads == 1) one = c;
+      CHECK(c == one);
+    }
+    int wrong = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0, size = 0;
+      for (std::int64_t q = 0; q < k; ++q) {
+        const double product = static_cast<double>(x[static_cast<std::size_t>(q)]) *
+                               static_cast<double>(b[static_cast<std::size_t>(q * n + j)]);
+        sum += product;
+        size += std::abs(product);
+      }
+      wrong += !(std::abs(static_cast<double>(one[static_cast<std::size_t>(j)]) - sum) <= 1e-6 * size);
+    }
+    CHECK(wrong == 0);
+  }
+}

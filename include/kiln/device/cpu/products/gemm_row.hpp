@@ -95,6 +95,58 @@ void row_by_rows(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::
   }
 }
 
+// Vectors of a row of B that are read on end.
+inline constexpr int line_vectors = 4 * gemm_row_step;
+
+/// `rows` rows of B from row q on, or `Rows`, each times its element of x, added to columns of c up to the last whole
+/// `line_vectors`, or put there if these rows are the first.
+template <int Rows, class T>
+void add_rows(const gemm_problem<T>& p, const T* x, std::int64_t q, std::int64_t rows, std::int64_t begin,
+              std::int64_t end) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes, wide = line_vectors * lanes, line = 64 / int{sizeof(T)};
+  for (std::int64_t j = begin; j + wide <= end; j += wide) {
+    V sum[std::size_t{line_vectors}] = {};
+    T* const to = p.c + j;
+    if (q > 0 || p.add)
+      unroll<line_vectors>([&](int i) __attribute__((always_inline)) { sum[i] = load_vector<V>(to + i * lanes); });
+    const T* row = p.b + q * p.b_row + j;
+    const auto add = [&](std::int64_t r) __attribute__((always_inline)) {
+      const T value = x[r];
+      unroll<line_vectors>([&](int i) __attribute__((always_inline)) {
+        if (i * lanes % line == 0) __builtin_prefetch(row + i * lanes + line);
+        sum[i] += load_vector<V>(row + i * lanes) * value;
+      });
+      row += p.b_row;
+    };
+    if constexpr (Rows > 0) {
+      unroll<Rows>([&](int r) __attribute__((always_inline)) { add(q + r); });
+    } else {
+      for (std::int64_t r = q; r < q + rows; ++r) add(r);
+    }
+    unroll<line_vectors>([&](int i) __attribute__((always_inline)) { store_vector(to + i * lanes, sum[i]); });
+  }
+}
+
+/// Columns `begin` to `end` of a row times a matrix that is not in the first-level cache: some lines on end of each of
+/// a few rows, by instructions of their own for each row. A processor that learns where an instruction reads next (Zen
+/// 5) fetches the lines in time; from the second-level cache that gives half as much again.
+template <class T>
+void row_by_lines(const gemm_problem<T>& p, const T* x, std::int64_t begin, std::int64_t end) {
+  constexpr int high = 8, wide = line_vectors * gemm_vector<T>::lanes;
+  const std::int64_t whole = end - (end - begin) % wide, sets = p.k - p.k % high;
+  for (std::int64_t q = 0; q < sets; q += high) add_rows<high>(p, x, q, high, begin, whole);
+  if (sets < p.k) add_rows<0>(p, x, sets, p.k - sets, begin, whole);
+  row_by_rows(p, x, whole, end);
+}
+
+/// Whether it takes its time to read the matrix.
+template <class T>
+bool is_far_row(const gemm_problem<T>& p) {
+  constexpr std::int64_t size = sizeof(T);
+  return p.c_col == 1 && p.k >= 8 && p.n * size >= 1024 && p.n * p.k * size >= 65536;
+}
+
 /// Whether a product is a row vector times a matrix of which the columns or the rows are contiguous.
 template <class T>
 bool gemm_is_row(const gemm_problem<T>& p) {
@@ -104,7 +156,7 @@ bool gemm_is_row(const gemm_problem<T>& p) {
 /// The product of a problem that gemm_is_row.
 template <class T>
 void gemm_row(const gemm_problem<T>& p) {
-  constexpr int strip = 8 * gemm_vector<T>::lanes;
+  constexpr int strip = 16 * gemm_vector<T>::lanes;
   if (p.a_col != 1) {
     const gemm_scratch<T> copy(p.k);
     for (std::int64_t q = 0; q < p.k; ++q) copy.data()[q] = p.a[q * p.a_col];
@@ -116,7 +168,10 @@ void gemm_row(const gemm_problem<T>& p) {
   if (p.b_col != 1 || (p.b_row == 1 && p.k > 1)) return gemm_dots(p);
   const std::int64_t grain = strip * (1 + 65536 / (strip * p.k));  // 64 Ki elements of B: some 5 us
   parallel_for(p.n, grain, [&](std::int64_t begin, std::int64_t end) {
-    row_by_rows(p, p.a, begin, end);
+    if (is_far_row(p))
+      row_by_lines(p, p.a, begin, end);
+    else
+      row_by_rows(p, p.a, begin, end);
     p.finish(0, 1, begin, end);
   });
 }
