@@ -2,6 +2,7 @@
 // Products as inner products: every rest of a tile and of a vector, strides of the result, threads.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -61,32 +62,33 @@ TEST_CASE("gemm dots: every rest of a tile and of a vector is what a plain loop 
 }
 
 TEST_CASE("gemm dots: rounded sums are the same bits on any number of threads and near those in double") {
-  const std::int64_t m = 3, n = 777, k = 333;
-  auto a = numbers<float>(m * k, 5), b = numbers<float>(n * k, 7);
-  for (float& x : a) x /= 3;
-  std::vector<float> one;
-  for (const int threads : {1, 2, 4}) {
-    cpu::set_num_threads(threads);
-    std::vector<float> c(static_cast<std::size_t>(m * n));
-    gemm_dots(gemm_problem<float>{m, n, k, a.data(), k, 1, b.data(), 1, k, c.data(), n, 1, false, {}});
-    if (threads == 1) one = c;
-    CHECK(c == one);
-  }
-  int wrong = 0;
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      double sum = 0, size = 0;
-      for (std::int64_t p = 0; p < k; ++p) {
-        const double product = static_cast<double>(a[static_cast<std::size_t>(i * k + p)]) *
-                               static_cast<double>(b[static_cast<std::size_t>(j * k + p)]);
-        sum += product;
-        size += product < 0 ? -product : product;
-      }
-      const double off = static_cast<double>(one[static_cast<std::size_t>(i * n + j)]) - sum;
-      wrong += !(off <= 1e-6 * size && -off <= 1e-6 * size);
+  for (const auto [m, n, k] : {std::array<std::int64_t, 3>{3, 777, 333}, {1, 5003, 39}, {1, 1203, 370}}) {
+    auto a = numbers<float>(m * k, 5), b = numbers<float>(n * k, 7);
+    for (float& x : a) x /= 3;
+    std::vector<float> one;
+    for (const int threads : {1, 2, 4}) {
+      cpu::set_num_threads(threads);
+      std::vector<float> c(static_cast<std::size_t>(m * n));
+      gemm_dots(gemm_problem<float>{m, n, k, a.data(), k, 1, b.data(), 1, k, c.data(), n, 1, false, {}});
+      if (threads == 1) one = c;
+      CHECK(c == one);
     }
+    int wrong = 0;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0, size = 0;
+        for (std::int64_t p = 0; p < k; ++p) {
+          const double product = static_cast<double>(a[static_cast<std::size_t>(i * k + p)]) *
+                                 static_cast<double>(b[static_cast<std::size_t>(j * k + p)]);
+          sum += product;
+          size += product < 0 ? -product : product;
+        }
+        const double off = static_cast<double>(one[static_cast<std::size_t>(i * n + j)]) - sum;
+        wrong += !(off <= 1e-6 * size && -off <= 1e-6 * size);
+      }
+    }
+    CHECK(wrong == 0);
   }
-  CHECK(wrong == 0);
 }
 
 TEST_CASE("gemm dots: they are for a short side, with enough terms for each sum") {

@@ -104,9 +104,60 @@ template <int Rows, class T>
   });
 }
 
+// Sums of the lanes of as many vectors as each has, that of a[i] in lane i of the first.
+template <int D, class V, std::size_t Lanes>
+[[gnu::always_inline]] inline void sum_each(V (&a)[Lanes]) {
+  unroll<D>([&](int i) __attribute__((always_inline)) {
+    swap_blocks<D>(a[i], a[i + D], std::make_integer_sequence<int, int{Lanes}>{});
+    a[i] += a[i + D];
+  });
+  if constexpr (D > 1) sum_each<D / 2>(a);
+}
+
+/// The inner products of the only row of A and columns of B from j to `end`, at most as many as a vector has lanes.
+template <class T>
+[[gnu::noinline]] void dot_row(const gemm_problem<T>& p, std::int64_t j, std::int64_t end) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  const int columns = static_cast<int>(std::min<std::int64_t>(lanes, end - j));
+  const T *x = p.a, *first = p.b + j * p.b_col;
+  V sum[std::size_t{lanes}] = {};
+  const auto add = [&](auto load) __attribute__((always_inline)) {
+    const V value = load(x);
+    unroll<lanes>([&](int c) __attribute__((always_inline)) {
+      sum[c] += value * load(first + (c < columns ? c : 0) * p.b_col);
+    });
+  };
+  const T* const stop = p.a + (p.k - p.k % lanes);
+  for (; x < stop; x += lanes, first += lanes) {
+    add([](const T* from) __attribute__((always_inline)) { return load_vector<V>(from); });
+  }
+  if (const int rest = static_cast<int>(p.k % lanes))
+    add([rest](const T* from)
+            __attribute__((always_inline)) { return native_load_partial<T, lanes>(from, rest, T{}); });
+  sum_each<lanes / 2>(sum);
+  T* const to = p.c + j;
+  using L = kiln::cpu::lanes<T, lanes>;
+  const L before = p.add ? load_partial_or<lanes>(static_cast<const T*>(to), columns, T(0)) : L(T(0));
+  store_partial(to, before + L(sum[0]), columns);
+}
+
+/// Whether it is a row by several columns. Longer ones are read faster a few at a time.
+template <class T>
+bool is_dot_row(const gemm_problem<T>& p) {
+  constexpr int lanes = gemm_vector<T>::lanes;
+  return gemm_masked<T> && p.m == 1 && p.c_col == 1 && p.n > lanes / 4 && p.k <= 24 * lanes;
+}
+
 /// Columns `begin` to `end` of such a product: a few columns of B, which stay in cache, with all rows of A.
 template <class T>
 void dot_columns(const gemm_problem<T>& p, std::int64_t begin, std::int64_t end) {
+  if constexpr (gemm_masked<T>) {
+    if (is_dot_row(p)) {
+      for (std::int64_t j = begin; j < end; j += gemm_vector<T>::lanes) dot_row(p, j, end);
+      return;
+    }
+  }
   for (std::int64_t j = begin; j < end; j += 4) {
     std::int64_t i = 0;
     for (; p.m - i > 2; i += gemm_row_step) dot_tile<gemm_row_step>(p, i, j);

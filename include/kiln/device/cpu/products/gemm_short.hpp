@@ -70,7 +70,7 @@ inline constexpr std::int64_t short_terms = vector_bytes == 64 ? 5 : 8;
 /// Whether a product had better be done by gemm_short.
 template <class T>
 bool gemm_is_short(const gemm_problem<T>& p) {
-  return p.k <= short_terms && p.c_col == 1 && p.n >= 4 * gemm_vector<T>::lanes;
+  return p.k <= short_terms && (p.m > 1 || p.b_col == 1) && p.c_col == 1 && p.n >= 4 * gemm_vector<T>::lanes;
 }
 
 /// The product of a problem that gemm_is_short.

@@ -128,7 +128,7 @@ void gemm_small(const gemm_problem<S>& p) {
   if constexpr (std::is_floating_point_v<S>) {
     if (p.k == 0 || gemm_is_tiny(p)) return gemm_small_words(p);
     const bool rows = p.b_col == 1, columns = p.a_row == 1;
-    const bool dots = p.k >= 4 && gemm_has_dots(p);
+    const bool dots = p.k >= (gemm_masked<S> ? 2 : 4) && gemm_has_dots(p);
     if (dots && p.m == 1) return gemm_dots(p);
     if (dots && p.n == 1) return gemm_dots(p.transposed());
     const bool narrow = p.n < p.m && is_one_tile_high(p.transposed());
