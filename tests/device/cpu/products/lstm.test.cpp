@@ -68,7 +68,8 @@ void check(std::int64_t times, std::int64_t batch, std::int64_t units, bool back
           g[static_cast<std::size_t>(i)] = x[static_cast<std::size_t>((t * batch + b) * wide + i)];
           for (std::int64_t j = 0; j < units; ++j)
             g[static_cast<std::size_t>(i)] +=
-                static_cast<long double>(w[static_cast<std::size_t>(i * weight_row + j * weight_column)]) * h[static_cast<std::size_t>(j)];
+                static_cast<long double>(w[static_cast<std::size_t>(i * weight_row + j * weight_column)]) *
+                h[static_cast<std::size_t>(j)];
         }
         for (std::int64_t j = 0; j < units; ++j) {
           const auto gate = [&](std::int64_t which) { return g[static_cast<std::size_t>(which * units + j)]; };
