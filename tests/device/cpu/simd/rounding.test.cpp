@@ -74,6 +74,16 @@ TEST_CASE_TEMPLATE("minimum and maximum: a NaN on either side wins", T, float, d
   });
 }
 
+TEST_CASE_TEMPLATE("nan_or: a NaN stays, beside every other value the second operand counts", T, float, double) {
+  every_width([]<int N>() {
+    for (const T x : special_values<T>())
+      for (const T y : special_values<T>()) {
+        const T found = to_array(nan_or(lanes<T, N>(x), lanes<T, N>(y)))[0];
+        CHECK((std::isnan(x) ? std::isnan(found) : same(found, y)));
+      }
+  });
+}
+
 TEST_CASE_TEMPLATE("isnan isinf isfinite copysign: as std:: for the special values", T, float, double) {
   every_width([]<int N>() {
     for (const T x : special_values<T>()) {

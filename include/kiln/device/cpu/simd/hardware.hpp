@@ -43,6 +43,7 @@ struct lacking {};
 template <rounding Way>
 void rounded(lacking);
 void fused(lacking, lacking, lacking);
+void nan_or(lacking, lacking);
 void scaled(lacking, lacking);
 void nearly_rsqrt(lacking);
 void exponent(lacking);
@@ -100,6 +101,14 @@ inline intrinsic::m512  lesser(intrinsic::m512 a, intrinsic::m512 b) { return in
 inline intrinsic::m512d lesser(intrinsic::m512d a, intrinsic::m512d b) { return intrinsic::mm512_min_pd(a, b); }
 inline intrinsic::m512  greater(intrinsic::m512 a, intrinsic::m512 b) { return intrinsic::mm512_max_ps(a, b); }
 inline intrinsic::m512d greater(intrinsic::m512d a, intrinsic::m512d b) { return intrinsic::mm512_max_pd(a, b); }
+// a where it is a NaN, which is then a quiet one, else b: in the table, 2 is "the quiet NaN of a" for the two sorts of
+// NaN, and 0 "b" for all else.
+inline intrinsic::m512  nan_or(intrinsic::m512 a, intrinsic::m512 b) {
+  return intrinsic::mm512_fixupimm_ps(b, a, 0x22);
+}
+inline intrinsic::m512d nan_or(intrinsic::m512d a, intrinsic::m512d b) {
+  return intrinsic::mm512_fixupimm_pd(b, a, 0x22);
+}
 inline intrinsic::m512  fused(intrinsic::m512 a, intrinsic::m512 b, intrinsic::m512 c) {
   return intrinsic::mm512_fmadd_ps(a, b, c);
 }

@@ -97,6 +97,9 @@ inline m128i mm256_cvtps_ph(m256 a) { return reinterpret_cast<m128i>(__builtin_i
 inline m512 mm512_sqrt_ps(m512 a) { return __builtin_ia32_sqrtps512_mask(a, m512{}, -1, 4); }
 inline m512 mm512_min_ps(m512 a, m512 b) { return __builtin_ia32_minps512_mask(a, b, m512{}, -1, 4); }
 inline m512 mm512_max_ps(m512 a, m512 b) { return __builtin_ia32_maxps512_mask(a, b, m512{}, -1, 4); }
+inline m512 mm512_fixupimm_ps(m512 a, m512 b, int table) {
+  return __builtin_ia32_fixupimmps512_mask(a, b, words512{} + table, 0, -1, 4);
+}
 inline m512 mm512_fmadd_ps(m512 a, m512 b, m512 c) { return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4); }
 template <int Way> m512 mm512_roundscale_ps(m512 a) { return __builtin_ia32_rndscaleps_mask(a, Way, m512{}, -1, 4); }
 inline m512 mm512_scalef_ps(m512 a, m512 b) { return __builtin_ia32_scalefps512_mask(a, b, m512{}, -1, 4); }
@@ -106,6 +109,9 @@ inline m512 mm512_getmant_ps(m512 a) { return __builtin_ia32_getmantps512_mask(a
 inline m512d mm512_sqrt_pd(m512d a) { return __builtin_ia32_sqrtpd512_mask(a, m512d{}, -1, 4); }
 inline m512d mm512_min_pd(m512d a, m512d b) { return __builtin_ia32_minpd512_mask(a, b, m512d{}, -1, 4); }
 inline m512d mm512_max_pd(m512d a, m512d b) { return __builtin_ia32_maxpd512_mask(a, b, m512d{}, -1, 4); }
+inline m512d mm512_fixupimm_pd(m512d a, m512d b, int table) {
+  return __builtin_ia32_fixupimmpd512_mask(a, b, m512i{} + table, 0, -1, 4);
+}
 inline m512d mm512_fmadd_pd(m512d a, m512d b, m512d c) { return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4); }
 template <int Way> m512d mm512_roundscale_pd(m512d a) {
   return __builtin_ia32_rndscalepd_mask(a, Way, m512d{}, -1, 4);
@@ -265,6 +271,9 @@ inline m128i mm256_cvtps_ph(m256 a) { return _mm256_cvtps_ph(a, 0); }
 inline m512 mm512_sqrt_ps(m512 a) { return _mm512_maskz_sqrt_ps(0xffff, a); }
 inline m512 mm512_min_ps(m512 a, m512 b) { return _mm512_maskz_min_ps(0xffff, a, b); }
 inline m512 mm512_max_ps(m512 a, m512 b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+inline m512 mm512_fixupimm_ps(m512 a, m512 b, int table) {
+  return _mm512_fixupimm_ps(a, b, _mm512_set1_epi32(table), 0);
+}
 inline m512 mm512_fmadd_ps(m512 a, m512 b, m512 c) { return _mm512_fmadd_ps(a, b, c); }
 template <int Way> m512 mm512_roundscale_ps(m512 a) { return _mm512_maskz_roundscale_ps(0xffff, a, Way); }
 inline m512 mm512_scalef_ps(m512 a, m512 b) { return _mm512_maskz_scalef_ps(0xffff, a, b); }
@@ -276,6 +285,9 @@ inline m512 mm512_getmant_ps(m512 a) {
 inline m512d mm512_sqrt_pd(m512d a) { return _mm512_maskz_sqrt_pd(0xff, a); }
 inline m512d mm512_min_pd(m512d a, m512d b) { return _mm512_maskz_min_pd(0xff, a, b); }
 inline m512d mm512_max_pd(m512d a, m512d b) { return _mm512_maskz_max_pd(0xff, a, b); }
+inline m512d mm512_fixupimm_pd(m512d a, m512d b, int table) {
+  return _mm512_fixupimm_pd(a, b, _mm512_set1_epi64(table), 0);
+}
 inline m512d mm512_fmadd_pd(m512d a, m512d b, m512d c) { return _mm512_fmadd_pd(a, b, c); }
 template <int Way> m512d mm512_roundscale_pd(m512d a) { return _mm512_maskz_roundscale_pd(0xff, a, Way); }
 inline m512d mm512_scalef_pd(m512d a, m512d b) { return _mm512_maskz_scalef_pd(0xff, a, b); }

@@ -54,11 +54,21 @@ template <LaneNumber T, int N>
   }
 }
 
+/// `a` where it is a NaN, else `b`.
+template <std::floating_point T, int N>
+[[gnu::always_inline]] inline lanes<T, N> nan_or(lanes<T, N> a, lanes<T, N> b) {
+  if constexpr (!fits<T, N>)
+    return lanes<T, N>(nan_or(a.low, b.low), nan_or(a.high, b.high));
+  else if constexpr (requires { hardware::nan_or(a.v, b.v); })
+    return lanes<T, N>(static_cast<typename lanes<T, N>::native>(hardware::nan_or(a.v, b.v)));
+  else
+    return where(isnan(a), a, b);
+}
 /// The lesser of two lanes; a NaN if either is one.
 template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> minimum(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (std::floating_point<T>)
-    return where(isnan(a), a, lesser(a, b));
+    return nan_or(a, lesser(a, b));
   else
     return where(a < b, a, b);
 }
@@ -66,7 +76,7 @@ template <LaneNumber T, int N>
 template <LaneNumber T, int N>
 [[gnu::always_inline]] inline lanes<T, N> maximum(lanes<T, N> a, lanes<T, N> b) {
   if constexpr (std::floating_point<T>)
-    return where(isnan(a), a, greater(a, b));
+    return nan_or(a, greater(a, b));
   else
     return where(a > b, a, b);
 }
