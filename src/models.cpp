@@ -51,6 +51,12 @@ template class nn::LSTM<float, Cpu>;
 template Tensor<float> nn::Embedding<float, Cpu>::operator()(const Tensor<std::int64_t>&) const;
 
 template ref<tensor_state> detail::compute<true, false>(const row_node<log_softmax_op, Tensor<float>>&);
+template Tensor<float> nn::detail::class_loss(const Tensor<float>&, const Tensor<std::int64_t>&,
+                                              const nn::detail::no_weights&, const nn::detail::unsmoothed_options&,
+                                              const char*);
+template Tensor<float> nn::detail::class_loss(const Tensor<float>&, const Tensor<std::int64_t>&,
+                                              const nn::detail::no_weights&, const nn::class_loss_options&,
+                                              const char*);
 template Tensor<float> nn::detail::class_loss(const Tensor<float>&, const Tensor<std::int64_t>&, const Tensor<float>&,
                                               const nn::class_loss_options&, const char*);
 

@@ -33,6 +33,30 @@ TEST_CASE("cross_entropy: classes that have no part may have no probability") {
   CHECK(nn::cross_entropy(scores, Tensor<int>{2}).item() == doctest::Approx(std::log(2.0)));
 }
 
+TEST_CASE("cross_entropy: options as they are by themselves make no difference, nor do weights of 1") {
+  const test::loss_inputs in;
+  const nn::class_loss_options usual;
+  const Tensor<double> ones_of(in.weight / in.weight);
+  const double without = nn::cross_entropy(in.x, in.labels).item();
+  const double nll = nn::nll_loss(log_softmax(in.x, 1), in.labels).item();
+  CHECK(nn::cross_entropy(in.x, in.labels, usual).item() == without);
+  CHECK(nn::cross_entropy(in.x, in.labels, ones_of, usual).item() == doctest::Approx(without).epsilon(1e-14));
+  CHECK(nll == without);
+  CHECK(nn::nll_loss(log_softmax(in.x, 1), in.labels, ones_of).item() == doctest::Approx(nll).epsilon(1e-14));
+}
+
+TEST_CASE("cross_entropy: without classes, all targets are left out") {
+  Tensor<float> scores = zeros<float>({2, 0});
+  scores.requires_grad();
+  const Tensor<std::int64_t> targets{-100, -100};
+  Tensor<float> loss = nn::cross_entropy(scores, targets, {.reduction = reduction::sum});
+  CHECK(loss.item() == 0);
+  backward(loss);
+  CHECK(scores.grad().sizes() == dims{2, 0});
+  CHECK(std::isnan(nn::cross_entropy(scores, targets).item()));
+  CHECK_THROWS_AS(nn::cross_entropy(scores, Tensor<std::int64_t>{0, 0}), index_error);
+}
+
 TEST_CASE("cross_entropy: one sample, and class numbers of other types") {
   const Tensor<double> scores{1, 2, 3};
   const double expected = std::log(std::exp(1) + std::exp(2) + std::exp(3)) - 3;

@@ -24,10 +24,38 @@ struct class_loss_options {
 
 namespace detail {
 
+// A call without weights, or without options, says so by types: what only they need is not compiled for it.
+
+/// In place of a tensor of weights: each class weighs 1.
+struct no_weights {
+  static constexpr bool defined() { return false; }
+};
+/// The options of losses that are not smoothed.
+struct unsmoothed_options {
+  nn::reduction reduction = nn::reduction::mean;
+  std::int64_t ignore_index = -100;
+};
+
+/// Weights on the host.
+template <class T, class D>
+Tensor<T> on_host(const Tensor<T, D>& weight) {
+  return weight.defined() ? weight.template to<Cpu>() : Tensor<T>();
+}
+constexpr no_weights on_host(no_weights none) {
+  return none;
+}
+/// Weights as constants of a shape, 1 where there are none.
+template <class T, class D, class W>
+Tensor<T, D> weights_beside(const W& weight, const dims& sizes, const D& device) {
+  if constexpr (!std::same_as<W, no_weights>)
+    if (weight.defined()) return weight.detach().reshape(sizes);
+  return ones<T, D>({1}, device);
+}
+
 /// What targets say about a mean: how much they weigh together.
 template <class W>
-double target_weight(const Tensor<std::int64_t>& target, const Tensor<W>& weight, std::int64_t classes,
-                     std::int64_t ignore, const char* loss) {
+double target_weight(const Tensor<std::int64_t>& target, const W& weight, std::int64_t classes, std::int64_t ignore,
+                     const char* loss) {
   const Tensor<std::int64_t> numbers = target.contiguous_layout() ? target : target.clone();
   double total = 0;
   for (const std::int64_t at : numbers.span()) {
@@ -35,7 +63,10 @@ double target_weight(const Tensor<std::int64_t>& target, const Tensor<W>& weight
     if (at < 0 || at >= classes)
       throw index_error(message(loss, ": class ", at, " is outside [0, ", classes,
                                 "): check the targets against the scores' axis 1, or name it as ignore_index"));
-    total += weight.defined() ? static_cast<double>(weight(at)) : 1;
+    if constexpr (std::same_as<W, no_weights>)
+      total += 1;
+    else
+      total += weight.defined() ? static_cast<double>(weight(at)) : 1;
   }
   return total;
 }
@@ -61,15 +92,18 @@ auto losses_of_classes(const I& its, const N& numbers, const W& weights, const X
 }
 
 /// The losses of class numbers from a tensor that holds the logarithms: of one class each, all else is not looked at.
-template <class T, class D>
+template <class T, class D, class W>
 Tensor<T, D> losses_at_classes(const Tensor<T, D>& log_probabilities, const Tensor<std::int64_t, D>& labels,
-                               const Tensor<T, D>& weight, std::int64_t ignore, int axis) {
+                               const W& weight, std::int64_t ignore, int axis) {
   const auto counts = labels != ignore;
   const Tensor<std::int64_t, D> at = where(counts, labels, 0);
   const Tensor<T, D> own = squeeze(gather(log_probabilities, axis, unsqueeze(at, axis)), axis);
-  if (!weight.defined()) return where(counts, -own, 0);
-  const Tensor<T, D> weights = index_select(weight.detach(), 0, at.reshape(at.numel())).reshape(at.sizes());
-  return where(logical_and(counts, weights != 0), -own * weights, 0);
+  if constexpr (!std::same_as<W, no_weights>)
+    if (weight.defined()) {
+      const Tensor<T, D> weights = index_select(weight.detach(), 0, at.reshape(at.numel())).reshape(at.sizes());
+      return where(logical_and(counts, weights != 0), -own * weights, 0);
+    }
+  return where(counts, -own, 0);
 }
 
 /// Logarithms of probabilities as losses read them: on the host a tensor. There a loss and its gradients are quicker
@@ -86,9 +120,13 @@ auto held(const X& log_probabilities) {
 }
 
 /// The losses for class numbers, given the logarithms of probabilities.
-template <Expression X, Expression L, class T, class D>
-Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tensor<T, D>& weight,
-                        const class_loss_options& options, const char* loss) {
+template <Expression X, Expression L, class W, class Options>
+Tensor<typename X::value_type, typename X::device_type> class_loss(const X& log_probabilities, const L& target,
+                                                                   const W& weight, const Options& options,
+                                                                   const char* loss) {
+  using T = typename X::value_type;
+  using D = typename X::device_type;
+  constexpr bool smooths = std::same_as<Options, class_loss_options>;
   static_assert(std::integral<typename L::value_type> && !std::same_as<typename L::value_type, bool>,
                 "kiln: class numbers are of an integer type: cast<std::int64_t>() them");
   const dims sizes = shape_of(log_probabilities);
@@ -96,30 +134,41 @@ Tensor<T, D> class_loss(const X& log_probabilities, const L& target, const Tenso
   const int axis = sizes.rank() > 1 ? 1 : 0;
   expect_targets(sizes, labels.sizes(), axis, loss);
   const std::int64_t classes = sizes[axis];
-  if (weight.defined() && weight.sizes() != dims{classes})
-    throw shape_error(message(loss, ": weights of shape ", weight.sizes(), " for scores of shape ", sizes,
-                              ": they must be [", classes, "], one for each class"));
-  const double total =
-      target_weight(labels.template to<Cpu>(), weight.defined() ? weight.template to<Cpu>() : Tensor<T>(), classes,
-                    options.ignore_index, loss);
-  if constexpr (kiln::OnHost<D> && Leaf<X>) {
-    if (options.label_smoothing == 0 && classes > 0)
-      return reduced(losses_at_classes(log_probabilities, labels, weight, options.ignore_index, axis),
-                     options.reduction, total);
+  if constexpr (!std::same_as<W, no_weights>)
+    if (weight.defined() && weight.sizes() != dims{classes})
+      throw shape_error(message(loss, ": weights of shape ", weight.sizes(), " for scores of shape ", sizes,
+                                ": they must be [", classes, "], one for each class"));
+  const double total = target_weight(labels.template to<Cpu>(), on_host(weight), classes, options.ignore_index, loss);
+  constexpr bool reads_one = kiln::OnHost<D> && Leaf<X>;
+  const auto of_all = [&](double smoothing) {
+    dims beside = dims::filled(sizes.rank() - axis, 1);
+    beside[0] = classes;
+    const auto numbers =
+        arange<std::int64_t>(std::int64_t{0}, classes, std::int64_t{1}, D(labels.device())).reshape(beside);
+    const Tensor<T, D> weights = weights_beside<T>(weight, beside, D(labels.device()));
+    const auto its = unsqueeze(labels, axis);
+    const double others = smoothing / static_cast<double>(classes), own = 1 - smoothing;
+    const Tensor<T, D> losses =
+        losses_of_classes(its, numbers, weights, log_probabilities, options.ignore_index, own, others, axis);
+    return reduced(losses, options.reduction, total);
+  };
+  if constexpr (smooths)
+    if (!reads_one || options.label_smoothing != 0) return of_all(options.label_smoothing);
+  if constexpr (reads_one) {
+    // Without classes there is none to read, and no target but those left out. The kernel is that of `reduced`.
+    if (classes == 0) return reduced(Tensor<T, D>(sum(log_probabilities, axis) * 1), options.reduction, total);
+    return reduced(losses_at_classes(log_probabilities, labels, weight, options.ignore_index, axis), options.reduction,
+                   total);
+  } else {
+    return of_all(0);
   }
-  dims beside = dims::filled(sizes.rank() - axis, 1);
-  beside[0] = classes;
-  const auto numbers =
-      arange<std::int64_t>(std::int64_t{0}, classes, std::int64_t{1}, D(labels.device())).reshape(beside);
-  const Tensor<T, D> weights = weight.defined() ? weight.detach().reshape(beside) : ones<T, D>({1}, D(labels.device()));
-  const auto its = unsqueeze(labels, axis);
-  const double others = options.label_smoothing / static_cast<double>(classes), own = 1 - options.label_smoothing;
-  const Tensor<T, D> losses =
-      losses_of_classes(its, numbers, weights, log_probabilities, options.ignore_index, own, others, axis);
-  return reduced(losses, options.reduction, total);
 }
 
 #ifdef KILN_COMPILED  // in src/models.cpp
+extern template Tensor<float> class_loss(const Tensor<float>&, const Tensor<std::int64_t>&, const no_weights&,
+                                         const unsmoothed_options&, const char*);
+extern template Tensor<float> class_loss(const Tensor<float>&, const Tensor<std::int64_t>&, const no_weights&,
+                                         const class_loss_options&, const char*);
 extern template Tensor<float> class_loss(const Tensor<float>&, const Tensor<std::int64_t>&, const Tensor<float>&,
                                          const class_loss_options&, const char*);
 #endif
@@ -130,6 +179,40 @@ inline void expect_smoothing(double share) {
     throw value_error(message("cross_entropy: a label_smoothing of ", share, ": use one from 0 to 1"));
 }
 
+/// cross_entropy, of weights or none.
+template <Expression X, Expression L, class W, class Options>
+auto loss_of_scores(const X& scores, const L& target, const W& weight, const Options& options) {
+  using T = typename X::value_type;
+  using D = typename X::device_type;
+  static_assert(is_floating(dtype_of<T>),
+                "kiln: cross_entropy takes the scores first, floating numbers, and then the target");
+  double smoothing = 0;
+  if constexpr (std::same_as<Options, class_loss_options>) expect_smoothing(smoothing = options.label_smoothing);
+  const dims sizes = shape_of(scores);
+  const int axis = sizes.rank() > 1 ? 1 : 0;
+  if constexpr (is_floating(dtype_of<typename L::value_type>)) {
+    expect_same_shape(scores, target, "cross_entropy");
+    if (sizes.rank() == 0) throw shape_error("cross_entropy: scores of shape []: they need an axis of classes");
+    dims beside = dims::filled(sizes.rank() - axis, 1);
+    beside[0] = sizes[axis];
+    const double others = smoothing / static_cast<double>(sizes[axis]);
+    const auto weights = weights_beside<T>(weight, beside, D(kiln::detail::device_of(scores)));
+    const auto share = (target * (1 - smoothing) + others) * weights;
+    const Tensor<T, D> losses = -sum(share * held(log_softmax(scores, axis)), axis);
+    return reduced(losses, options.reduction);
+  } else {
+    if (sizes.rank() == 0) throw shape_error("cross_entropy: scores of shape []: they need an axis of classes");
+    return class_loss(held(log_softmax(scores, axis)), target, weight, options, "cross_entropy");
+  }
+}
+
+/// Says what nll_loss takes first.
+template <Expression X>
+void expect_logarithms() {
+  static_assert(is_floating(dtype_of<typename X::value_type>),
+                "kiln: nll_loss takes the logarithms of probabilities first, floating numbers, and then the target");
+}
+
 }  // namespace detail
 
 /// -input[target] for logarithms of probabilities (C), (N, C) or (N, C, ...) and class numbers of that shape without C,
@@ -138,15 +221,16 @@ inline void expect_smoothing(double share) {
 template <Expression X, Expression L, class T, class D>
 auto nll_loss(const X& log_probabilities, const L& target, const Tensor<T, D>& weight,
               class_loss_options options = {}) {
-  static_assert(is_floating(dtype_of<typename X::value_type>),
-                "kiln: nll_loss takes the logarithms of probabilities first, floating numbers, and then the target");
+  detail::expect_logarithms<X>();
   options.label_smoothing = 0;
   return detail::class_loss(detail::held(log_probabilities), target, weight, options, "nll_loss");
 }
 /// The same without weights.
 template <Expression X, Expression L>
 auto nll_loss(const X& log_probabilities, const L& target, const class_loss_options& options = {}) {
-  return nll_loss(log_probabilities, target, Tensor<typename X::value_type, typename X::device_type>(), options);
+  detail::expect_logarithms<X>();
+  return detail::class_loss(detail::held(log_probabilities), target, detail::no_weights(),
+                            detail::unsmoothed_options{options.reduction, options.ignore_index}, "nll_loss");
 }
 
 /// nll_loss of log_softmax(scores); or for a target of the scores' shape, which holds probabilities,
@@ -155,31 +239,16 @@ auto nll_loss(const X& log_probabilities, const L& target, const class_loss_opti
 template <Expression X, Expression L, class T, class D>
 auto cross_entropy(const X& scores, const L& target, const Tensor<T, D>& weight,
                    const class_loss_options& options = {}) {
-  static_assert(is_floating(dtype_of<typename X::value_type>),
-                "kiln: cross_entropy takes the scores first, floating numbers, and then the target");
-  detail::expect_smoothing(options.label_smoothing);
-  const dims sizes = shape_of(scores);
-  const int axis = sizes.rank() > 1 ? 1 : 0;
-  if constexpr (is_floating(dtype_of<typename L::value_type>)) {
-    detail::expect_same_shape(scores, target, "cross_entropy");
-    if (sizes.rank() == 0) throw shape_error("cross_entropy: scores of shape []: they need an axis of classes");
-    dims beside = dims::filled(sizes.rank() - axis, 1);
-    beside[0] = sizes[axis];
-    const double others = options.label_smoothing / static_cast<double>(sizes[axis]);
-    const auto weights =
-        weight.defined() ? weight.detach().reshape(beside) : ones<T, D>({1}, D(kiln::detail::device_of(scores)));
-    const auto share = (target * (1 - options.label_smoothing) + others) * weights;
-    const Tensor<T, D> losses = -sum(share * detail::held(log_softmax(scores, axis)), axis);
-    return detail::reduced(losses, options.reduction);
-  } else {
-    if (sizes.rank() == 0) throw shape_error("cross_entropy: scores of shape []: they need an axis of classes");
-    return detail::class_loss(detail::held(log_softmax(scores, axis)), target, weight, options, "cross_entropy");
-  }
+  return detail::loss_of_scores(scores, target, weight, options);
 }
-/// The same without weights.
+/// The same without weights; or without options, which compiles less.
 template <Expression X, Expression L>
-auto cross_entropy(const X& scores, const L& target, const class_loss_options& options = {}) {
-  return cross_entropy(scores, target, Tensor<typename X::value_type, typename X::device_type>(), options);
+auto cross_entropy(const X& scores, const L& target, const class_loss_options& options) {
+  return detail::loss_of_scores(scores, target, detail::no_weights(), options);
+}
+template <Expression X, Expression L>
+auto cross_entropy(const X& scores, const L& target) {
+  return detail::loss_of_scores(scores, target, detail::no_weights(), detail::unsmoothed_options());
 }
 
 }  // namespace kiln::nn
