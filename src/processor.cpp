@@ -7,6 +7,7 @@
 #include <kiln/device/cpu/elements/argmax.hpp>
 #include <kiln/device/cpu/elements/index.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/elements/scale.hpp>
 #include <kiln/device/cpu/images/conv2d.hpp>
 #include <kiln/device/cpu/images/pooling.hpp>
 #include <kiln/device/cpu/interpreter/interpreted_impl.hpp>
@@ -46,6 +47,7 @@ const typed_driver_table<T>& table_for() {
     if constexpr (is_floating(dtype_of<T>)) {
       f.fill_uniform = &fill_uniform<T>;
       f.fill_normal = &fill_normal<T>;
+      f.scale = &scale<T>;
       f.conv2d = &conv2d<T>;
       f.conv2d_backward_input = &conv2d_backward_input<T>;
       f.conv2d_backward_weight = &conv2d_backward_weight<T>;

@@ -182,14 +182,19 @@ class parameter_groups : public optimizer {
       g.memory->memory.gather("scale_gradients");
       each_run(*g.memory, false, [&](index_run which) {
         const auto& begins = g.memory->memory.layout().begins;
-        const std::int64_t begin = begins[static_cast<std::size_t>(which.first)];
-        auto gradients = detail::part_of_flat<T, Device>(g.memory->memory.gradients(), begin,
-                                                         begins[static_cast<std::size_t>(which.last)] - begin);
+        const std::int64_t begin = begins[static_cast<std::size_t>(which.first)],
+                           size = begins[static_cast<std::size_t>(which.last)] - begin;
+        const ref<tensor_state>& flat = g.memory->memory.gradients();
         // Zeros stay: between tensors there is nothing else.
-        const auto wide = kiln::detail::converted<state_type>(gradients);
-        assign(std::tie(gradients), cast<T>(where(wide == 0, 0, wide * by)));
+        if constexpr (requires(T * p) { kiln::executor<Device>::scale(p, size, by); }) {
+          finite &= kiln::executor<Device>::scale(static_cast<T*>(flat->data) + begin, size, by);
+        } else {
+          auto gradients = detail::part_of_flat<T, Device>(flat, begin, size);
+          const auto wide = kiln::detail::converted<state_type>(gradients);
+          assign(std::tie(gradients), cast<T>(where(wide == 0, 0, wide * by)));
+          finite = finite && all(isfinite(gradients)).item();
+        }
         g.memory->memory.gradients_changed(which);
-        finite = finite && all(isfinite(gradients)).item();
       });
     }
     return finite;

@@ -92,6 +92,11 @@ struct host_executor {
                       static_cast<std::size_t>(std::min(block, first + end - i)) * sizeof(T));
       });
   }
+  /// See cpu::scale. Devices without it are computed with by expressions.
+  template <Element T>
+  static bool scale(T* data, std::int64_t n, double number) {
+    return cpu::drivers::scale<T>(data, n, number);
+  }
   /// Throws device_error unless `elements` elements from `data` on are this device's, as far as that can be known.
   static void check_foreign(const void*, std::int64_t, Device) {}
   /// One element.

@@ -21,6 +21,7 @@
 #include <kiln/device/cpu/elements/argmax.hpp>
 #include <kiln/device/cpu/elements/index.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/elements/scale.hpp>
 #include <kiln/device/cpu/images/conv2d.hpp>
 #include <kiln/device/cpu/images/pooling.hpp>
 #include <kiln/device/cpu/maps/map.hpp>
@@ -53,6 +54,7 @@ struct typed_driver_table {
   void (*fill_normal)(T* to, std::int64_t n, const random_stream& stream) = nullptr;
   void (*fill_integers)(T* to, std::int64_t n, const random_stream& stream, std::int64_t low,
                         std::uint64_t range) = nullptr;
+  bool (*scale)(T* p, std::int64_t n, double number) = nullptr;
   void (*run_index)(const index_job& job) = nullptr;
   std::int64_t (*index_of_largest)(const T* from, std::int64_t n) = nullptr;
   std::int64_t (*index_of_smallest)(const T* from, std::int64_t n) = nullptr;
@@ -94,6 +96,7 @@ using cpu::run_map;
 using cpu::run_plain_map;
 using cpu::run_plain_rows;
 using cpu::run_rows;
+using cpu::scale;
 #ifdef KILN_INTERPRET
 using cpu::interpret;
 #endif
@@ -115,8 +118,8 @@ const typed_driver_table<T>& here_for() {
   return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
 }
 
-/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, index.hpp, argmax.hpp, conv2d.hpp, pooling.hpp,
-/// attention.hpp and lstm.hpp (which only those of nn/functional include).
+/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, scale.hpp, index.hpp, argmax.hpp, conv2d.hpp,
+/// pooling.hpp, attention.hpp and lstm.hpp (which only those of nn/functional include).
 inline void run_map(task& job) {
   here().run_map(job);
 }
@@ -147,6 +150,10 @@ void fill_normal(T* to, std::int64_t n, const random_stream& stream) {
 template <class T>
 void fill_integers(T* to, std::int64_t n, const random_stream& stream, std::int64_t low, std::uint64_t range) {
   here_for<T>().fill_integers(to, n, stream, low, range);
+}
+template <class T>
+bool scale(T* p, std::int64_t n, double number) {
+  return here_for<T>().scale(p, n, number);
 }
 template <class T>
 void run_index(const index_job& job) {

@@ -91,7 +91,7 @@ auto multi_margin_loss(const X& input, const L& target, const multi_margin_optio
     throw shape_error(message("multi_margin_loss: scores of shape ", scores.sizes(), ": they must be (N, C)"));
   detail::expect_targets(scores.sizes(), labels.sizes(), 1, "multi_margin_loss");
   const std::int64_t classes = scores.size(1);
-  detail::target_weight(labels.template to<Cpu>(), Tensor<T>(), classes, -1, "multi_margin_loss");
+  detail::target_weight(labels.template to<Cpu>(), detail::no_weights(), classes, -1, "multi_margin_loss");
   const auto numbers = arange<std::int64_t>(std::int64_t{0}, classes, std::int64_t{1}, D(labels.device()));
   const auto own = numbers == unsqueeze(labels, 1);
   const Tensor<T, D> right = sum(where(own, scores, 0), 1, true);
