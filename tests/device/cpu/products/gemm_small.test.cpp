@@ -74,7 +74,8 @@ TEST_CASE("gemm small: products in the first-level cache are small, and of few r
     return gemm_is_small(gemm_problem<float>{m, n, k, &x, k, 1, &x, n, 1, &c, n, 1, false, {}});
   };
   CHECK(small(4, 4, 4));
-  CHECK(small(20, 40, 30));
+  CHECK(small(9, 20, 20));
+  CHECK_FALSE(small(20, 48, 30));  // read where they are
   CHECK_FALSE(small(1, 300, 40));
   CHECK_FALSE(small(200, 200, 200));
   CHECK_FALSE(small(2, 5000, 3));
@@ -82,7 +83,7 @@ TEST_CASE("gemm small: products in the first-level cache are small, and of few r
   const auto columns_by_columns = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     return gemm_is_small(gemm_problem<float>{m, n, k, &x, 1, m, &x, 1, k, &c, n, 1, false, {}});
   };
-  CHECK(columns_by_columns(5000, 14, 2));
+  CHECK(columns_by_columns(20, 14, 2));
   CHECK_FALSE(columns_by_columns(5000, 24, 60));
 }
 

@@ -13,9 +13,9 @@
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/products/blas.hpp>
 #include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/products/gemm_direct.hpp>
 #include <kiln/device/cpu/products/gemm_dots.hpp>
 #include <kiln/device/cpu/products/gemm_row.hpp>
-#include <kiln/device/cpu/products/gemm_short.hpp>
 #include <kiln/device/cpu/products/gemm_small.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -97,8 +97,9 @@ void run_gemm(const gemm_problem<S>& p) {
                         p.add, p.done, p.swapped});
   } else if constexpr (std::same_as<S, gemm_compute<S>>) {
     if (gemm_by_blas(p)) return;
-    if (gemm_is_short(p)) return gemm_short(p);
     const gemm_problem<S> transposed = p.transposed();
+    if (gemm_is_direct(p)) return gemm_direct(p);
+    if (gemm_is_direct(transposed)) return gemm_direct(transposed);
     for (const auto* q : {&p, &transposed}) {
       if (gemm_is_row(*q)) return gemm_row(*q);
       if (gemm_is_dots(*q)) return gemm_dots(*q);

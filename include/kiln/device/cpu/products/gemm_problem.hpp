@@ -49,8 +49,13 @@ struct gemm_problem {
 
   // Copies B to where element (q, j) lies at to[q * row + j * col].
   void move_b(S* to, std::int64_t row, std::int64_t col) {
-    for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t q = 0; q < k; ++q) to[q * row + j * col] = b[q * b_row + j * b_col];
+    if (k < 3) {  // rather two long loops than many short ones
+      for (std::int64_t q = 0; q < k; ++q)
+        for (std::int64_t j = 0; j < n; ++j) to[q * row + j * col] = b[q * b_row + j * b_col];
+    } else {
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t q = 0; q < k; ++q) to[q * row + j * col] = b[q * b_row + j * b_col];
+    }
     b = to;
     b_row = row;
     b_col = col;

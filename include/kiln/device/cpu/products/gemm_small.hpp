@@ -8,10 +8,10 @@
 #include <type_traits>
 
 #include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/gemm_direct.hpp>
 #include <kiln/device/cpu/products/gemm_dots.hpp>
 #include <kiln/device/cpu/products/gemm_edge.hpp>
 #include <kiln/device/cpu/products/gemm_problem.hpp>
-#include <kiln/device/cpu/products/gemm_short.hpp>
 #include <kiln/device/cpu/products/gemm_vector.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
@@ -105,10 +105,10 @@ bool gemm_is_small(const gemm_problem<S>& p) {
   if (work <= 256) return true;
   if constexpr (std::is_floating_point_v<S>) {
     if (p.m == 1 || p.n == 1) return false;
+    if ((work > 4096 || p.m * p.n >= 512) && (gemm_is_direct(p) || gemm_is_direct(p.transposed()))) return false;
     // Tiles of vectors: as fast as others while both operands are in the first-level cache.
     const bool high = is_one_tile_high(p) || is_one_tile_high(p.transposed());
     if (!high && p.b_col == 1 && p.c_col == 1) return work <= 65536 && p.k * p.n * std::int64_t{sizeof(S)} <= 16384;
-    if (gemm_is_short(p)) return false;
     if (high) return true;
     return has_small_copy(p) || ((p.a_row == 1 || p.b_col == 1) && work <= 4096);
   }

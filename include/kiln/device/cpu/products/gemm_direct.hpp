@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSL-1.0
+// Products of operands that are read where they are, none of them packed: tiles of the result take rows of A value by
+// value and lines of B as they lie, while B is in the first- or second-level cache.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <kiln/device/cpu/processor/caches.hpp>
+#include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/gemm_problem.hpp>
+#include <kiln/device/cpu/products/gemm_vector.hpp>
+#include <kiln/device/cpu/simd/partial.hpp>
+#include <kiln/device/cpu/threads/threads.hpp>
+
+namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
+
+// Rows and vectors of columns of most tiles: 32 registers hold 8 x 3 with a row of B, 16 hold 6 x 2.
+inline constexpr int direct_height = gemm_row_step == 4 ? 8 : 6, direct_vectors = gemm_row_step == 4 ? 3 : 2;
+
+/// A tile of the result, `Rows` rows of A times `Vectors` vectors of columns of B, all read where they are. If it has
+/// fewer rows, the last is computed again for nothing. `load` and `store` move the last vector of a row.
+template <int Rows, int Vectors, class T, class Load, class Store>
+[[gnu::always_inline]] inline void direct_tile(const gemm_problem<T>& p, int rows, const T* a, const T* b, T* c,
+                                               Load load_last, Store store_last) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes, half = Rows / 2;
+  constexpr bool whole = Rows > gemm_row_step;
+  const std::int64_t depth = p.k, a_row = p.a_row, a_step = p.a_col, b_step = p.b_row, c_row = p.c_row;
+  const auto load = [&](int v, const T* from) __attribute__((always_inline)) {
+    return v + 1 < Vectors ? load_vector<V>(from + v * lanes) : load_last(from + v * lanes);
+  };
+  V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
+  const auto add = [&](auto value) __attribute__((always_inline)) {
+    V columns[std::size_t{Vectors}];
+    unroll<Vectors>([&](int v) __attribute__((always_inline)) { columns[v] = load(v, b); });
+    b += b_step;
+    unroll<Rows>([&](int r) __attribute__((always_inline)) {
+      const T x = value(r);
+      unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] += columns[v] * x; });
+    });
+  };
+  if constexpr (whole) {
+    // Two pointers, the other rows at multiples of the stride from them: one for each would not fit the registers.
+    const T* row[] = {a, a + half * a_row};
+    for (std::int64_t q = 0; q < depth; ++q) {
+      add([&](int r) __attribute__((always_inline)) { return row[r / half][r % half * a_row]; });
+      row[0] += a_step;
+      row[1] += a_step;
+    }
+  } else {
+    const T* row[std::size_t{Rows}];
+    unroll<Rows>([&](int r) __attribute__((always_inline)) { row[r] = a + std::min(r, rows - 1) * a_row; });
+    for (std::int64_t q = 0, at = 0; q < depth; ++q, at += a_step)
+      add([&](int r) __attribute__((always_inline)) { return row[r][at]; });
+  }
+  const bool more = p.add;
+  unroll<Rows>([&](int r) __attribute__((always_inline)) {
+    if (!whole && r >= rows) return;
+    if (more) unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] += load(v, c); });
+    unroll<Vectors - 1>([&](int v) __attribute__((always_inline)) { store_vector(c + v * lanes, sum[r][v]); });
+    store_last(c + (Vectors - 1) * lanes, sum[r][Vectors - 1]);
+    c += c_row;
+  });
+}
+
+/// `count` elements of `rows` rows of the result, `Rows` if those are more than `gemm_row_step`: rows of A from `a` on
+/// times as many columns of B.
+template <int Rows, class T>
+[[gnu::noinline]] void direct_rows(const gemm_problem<T>& p, int rows, const T* a, const T* b, T* c,
+                                   std::int64_t count) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  constexpr std::integral_constant<int, 1> one;
+  constexpr std::integral_constant<int, 2> two;
+  constexpr std::integral_constant<int, direct_vectors> most;
+  const auto tile = [&](auto vectors) __attribute__((always_inline)) {
+    direct_tile<Rows, vectors()>(
+        p, rows, a, b, c, [](const T* from) __attribute__((always_inline)) { return load_vector<V>(from); },
+        [](T * to, V value) __attribute__((always_inline)) { store_vector(to, value); });
+    count -= vectors() * lanes;
+    b += vectors() * lanes;
+    c += vectors() * lanes;
+  };
+  const auto last_tile = [&](auto vectors) __attribute__((always_inline)) {
+    const int rest = static_cast<int>(count) - (vectors() - 1) * lanes;
+    direct_tile<Rows, vectors()>(
+        p, rows, a, b, c,
+        [rest](const T* from)
+            __attribute__((always_inline)) { return native_load_partial<T, gemm_vector<T>::lanes>(from, rest, T{}); },
+        [rest](T * to, V value) __attribute__((always_inline)) {
+          store_partial(to, kiln::cpu::lanes<T, gemm_vector<T>::lanes>(value), rest);
+        });
+  };
+  if constexpr (hardware::Masked<vector_bytes>) {
+    while (count > 4 * lanes) tile(most);
+    if (count == most() * lanes) return tile(most);
+    if (count > 3 * lanes) tile(two);
+    if (count > 2 * lanes) return last_tile(most);
+    if (count > lanes) return last_tile(two);
+  } else {
+    while (count >= most() * lanes) tile(most);
+    if constexpr (gemm_masked<T>) {
+      if (count > lanes) return last_tile(two);
+    }
+    while (count >= lanes) tile(one);
+    if (count == 0) return;
+  }
+  last_tile(one);
+}
+
+/// How a product is shared among the threads: its longer side, as the other operand is read by all of them, in as many
+/// parts as are not too small and as even as one for each would be, but for a twenty-fourth.
+struct direct_shares {
+  bool by_rows = true;
+  std::int64_t grain;
+
+  [[gnu::cold]] direct_shares(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t tall, std::int64_t lanes)
+      : grain(m) {
+    constexpr std::int64_t least = std::int64_t{1} << 17;  // multiplications: less is not worth another thread
+    const std::int64_t threads = available_threads(), most = m * n * k / least;
+    if (threads == 1 || most < 2) return;
+    by_rows = m >= n;
+    const std::int64_t unit = by_rows ? tall : lanes, units = divide_up(by_rows ? m : n, unit);
+    const auto longest = [&](std::int64_t part) { return divide_up(divide_up(units, part), threads) * part; };
+    const std::int64_t whole = divide_up(units, std::min(most, threads));
+    const std::int64_t smallest =
+        std::max<std::int64_t>(divide_up(units, std::min(most, 8 * threads)), by_rows ? 4 : 6);
+    std::int64_t part = whole;
+    for (std::int64_t i = smallest; i < whole && part == whole; ++i) {
+      if (24 * longest(i) <= 25 * longest(whole)) part = i;
+    }
+    grain = part * unit;
+  }
+};
+
+// How far apart the rows of B are made: whole vectors fit, and they do not all share a set of the first-level cache.
+template <class T>
+std::int64_t turned_row(std::int64_t n) {
+  constexpr std::int64_t lanes = gemm_vector<T>::lanes, size = sizeof(T);
+  const std::int64_t row = round_up(n, lanes);
+  return row * size % 1024 == 0 ? row + lanes : row;
+}
+
+/// Makes the rows of B contiguous.
+template <class T>
+void turn_b(gemm_problem<T>& p, T* to) {
+  using V = typename gemm_vector<T>::type;
+  constexpr int lanes = gemm_vector<T>::lanes;
+  const std::int64_t row = turned_row<T>(p.n);
+  if (p.b_row != 1 || p.k < (gemm_masked<T> ? 3 : lanes)) return p.move_b(to, row, 1);
+  parallel_for(divide_up(p.n, lanes), 1 + 16384 / (lanes * p.k), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t j = begin * lanes; j < end * lanes; j += lanes) {
+      const int valid = static_cast<int>(std::min<std::int64_t>(lanes, p.n - j));
+      const T* from = p.b + j * p.b_col;
+      std::int64_t q = 0;
+      for (; q + lanes <= p.k; q += lanes, from += lanes) transpose_square(from, p.b_col, valid, to + q * row + j, row);
+      if (q == p.k) continue;
+      const int count = static_cast<int>(p.k - q);
+      V square[std::size_t{lanes}];
+      unroll<lanes>([&](int i) __attribute__((always_inline)) {
+        square[i] = native_load_partial<T, lanes>(from + (i < valid ? i : 0) * p.b_col, count, T{});
+      });
+      transpose_registers(square);
+      for (int i = 0; i < count; ++i) store_vector(to + (q + i) * row + j, square[i]);
+    }
+  });
+  p.b = to;
+  p.b_row = row;
+  p.b_col = 1;
+}
+
+/// Whether a product had better be done by gemm_direct.
+template <class T>
+bool gemm_is_direct(const gemm_problem<T>& p) {
+  constexpr std::int64_t lanes = gemm_vector<T>::lanes, size = sizeof(T), set = 4096;
+  constexpr bool wide = direct_vectors > 2;
+  if (p.c_col != 1 || p.n == 1) return false;
+  // Few rows have too few sums to hide their latency.
+  if (p.m == 1 ? p.b_col != 1 || p.k > 5 : !wide && p.m < direct_height && p.k > 8) return false;
+  // B is in the second-level cache, or worth the time to make its rows contiguous.
+  const std::int64_t b_size = p.k * p.n;
+  if (b_size * size > caches().level2) return false;
+  if (p.b_col != 1 && (!wide || p.m < 192) && b_size > std::min<std::int64_t>(256 * p.m, 16384)) return false;
+  // Lines that are read one after the other do not all meet in one set of a cache, and are not single ones for long.
+  if (p.k > 32 && ((p.b_col == 1 && p.b_row * size % set == 0) || std::max(p.a_row, p.a_col) * size % set == 0))
+    return false;
+  if (p.k > (wide ? 2048 : 512)) return false;
+  if (!gemm_masked<T> && p.n % lanes != 0 && (p.k > 8 || p.n < 4 * lanes)) return false;
+  // Vectors are filled, unless sums are so short that it would cost more to turn the product round. A lone vector
+  // beside tiles of two takes as long as two.
+  const std::int64_t empty = round_up(p.n, wide ? lanes : 2 * lanes) - round_up(p.n, gemm_row_step);
+  return empty * p.k <= (wide && p.a_row != 1 ? 60 : 30) * p.n;
+}
+
+/// The product of a problem that gemm_is_direct.
+template <class T>
+void gemm_direct(gemm_problem<T> p) {
+  const gemm_scratch<T> copy(p.b_col == 1 ? 0 : p.k * turned_row<T>(p.n));
+  if (p.b_col != 1) turn_b(p, copy.data());
+  constexpr std::int64_t tall = direct_height, lanes = gemm_vector<T>::lanes, block = direct_vectors * lanes;
+  // Columns of which B takes half of a first-level cache, if one tile does not take more.
+  const std::int64_t wide = std::max<std::int64_t>(std::int64_t{16384 / sizeof(T)} / p.k / block, 1) * block;
+  const auto part = [&](std::int64_t row, std::int64_t row_end, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t col = begin, col_end = begin; col < end; col = col_end) {
+      col_end = end - col <= wide + lanes ? end : col + wide;
+      std::int64_t i = row;
+      const auto rows = [&](auto most) {
+        const int number = static_cast<int>(std::min<std::int64_t>(most(), row_end - i));
+        direct_rows<most()>(p, number, p.a + i * p.a_row, p.b + col, p.c + i * p.c_row + col, col_end - col);
+        i += number;
+      };
+      while (row_end - i >= tall) rows(std::integral_constant<int, direct_height>{});
+      while (row_end - i > 2) rows(std::integral_constant<int, gemm_row_step>{});
+      if (row_end - i == 2) rows(std::integral_constant<int, 2>{});
+      if (i < row_end) rows(std::integral_constant<int, 1>{});
+    }
+    p.finish(row, row_end, begin, end);
+  };
+  // Rows of which an epilogue finds the result in the second-level cache.
+  const std::int64_t high = tall * (1 + (std::int64_t{1} << 15) / (tall * p.n));
+  const direct_shares shares(p.m, p.n, p.k, tall, lanes);
+  if (shares.by_rows) {
+    parallel_for(p.m, shares.grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; row += high) part(row, std::min(row + high, end), 0, p.n);
+    });
+  } else {
+    parallel_for(p.n, shares.grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = 0; row < p.m; row += high) part(row, std::min(row + high, p.m), begin, end);
+    });
+  }
+}
+
+}  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail
