@@ -91,23 +91,7 @@ class DataLoader {
 
   /// In the order of the set, or shuffled. Throws value_error for options that are none, and for a stream that should
   /// be shuffled.
-  explicit DataLoader(D dataset, const loader_options& options = {}, Collate collate = {})
-      : set_(std::make_shared<parts>(std::move(dataset), std::move(collate))), options_(options) {
-    detail::check_options(options);
-    seed_ = options.seed ? *options.seed : default_generator().state().seed;
-    if constexpr (streams) {
-      if (options.shuffle)
-        throw value_error(
-            "DataLoader: a set that only gives sample after sample can't be shuffled: shuffle where they come from, or "
-            "read it into a set with get(i)");
-    } else {
-      const auto n = static_cast<std::int64_t>(set_->dataset.size());
-      if (options.shuffle)
-        take_order_of(RandomSampler(n, {.seed = seed_}));
-      else
-        take_order_of(SequentialSampler(n));
-    }
-  }
+  explicit DataLoader(D dataset, const loader_options& options = {}, Collate collate = {});
   /// Not possible: options have names.
   template <std::integral N>
   DataLoader(D dataset, N) : DataLoader(std::move(dataset)) {
@@ -154,12 +138,7 @@ class DataLoader {
     class iterator;
     /// Starts the next epoch. Throws what making the first batch throws; ++ on an iterator throws what making the next
     /// one does, and that ends the epoch.
-    iterator begin() {
-      // In the child of a fork nobody has the locks of the workers any more: what they are in stays as it is.
-      return iterator(std::shared_ptr<run>(new run(*this, epoch_++, std::exchange(skip_, 0)), [](run* ended) {
-        if (!ended->lost()) delete ended;
-      }));
-    }
+    iterator begin();
     std::default_sentinel_t end() const {
       return {};
     }
@@ -278,11 +257,7 @@ class DataLoader<D, Collate>::iterator {
   iterator() = default;
   batch& operator*() const { return *now_; }
   batch* operator->() const { return &*now_; }
-  iterator& operator++() {
-    now_.reset();  // the loop has it no more: its memory is there for the next
-    now_ = run_->next();
-    return *this;
-  }
+  iterator& operator++();
   void operator++(int) { ++*this; }
   friend bool operator==(const iterator& at, std::default_sentinel_t) { return !at.now_; }
 
@@ -292,5 +267,41 @@ class DataLoader<D, Collate>::iterator {
   std::shared_ptr<run> run_;
   mutable std::optional<batch> now_;
 };
+
+// Not inline: a file that has them by an `extern template class` does not compile them to see whether to.
+
+template <class D, class Collate>
+DataLoader<D, Collate>::DataLoader(D dataset, const loader_options& options, Collate collate)
+    : set_(std::make_shared<parts>(std::move(dataset), std::move(collate))), options_(options) {
+  detail::check_options(options);
+  seed_ = options.seed ? *options.seed : default_generator().state().seed;
+  if constexpr (streams) {
+    if (options.shuffle)
+      throw value_error(
+          "DataLoader: a set that only gives sample after sample can't be shuffled: shuffle where they come from, or "
+          "read it into a set with get(i)");
+  } else {
+    const auto n = static_cast<std::int64_t>(set_->dataset.size());
+    if (options.shuffle)
+      take_order_of(RandomSampler(n, {.seed = seed_}));
+    else
+      take_order_of(SequentialSampler(n));
+  }
+}
+
+template <class D, class Collate>
+auto DataLoader<D, Collate>::begin() -> iterator {
+  // In the child of a fork nobody has the locks of the workers any more: what they are in stays as it is.
+  return iterator(std::shared_ptr<run>(new run(*this, epoch_++, std::exchange(skip_, 0)), [](run* ended) {
+    if (!ended->lost()) delete ended;
+  }));
+}
+
+template <class D, class Collate>
+auto DataLoader<D, Collate>::iterator::operator++() -> iterator& {
+  now_.reset();  // the loop has it no more: its memory is there for the next
+  now_ = run_->next();
+  return *this;
+}
 
 }  // namespace kiln::data
