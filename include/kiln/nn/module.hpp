@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,8 @@ class path_visitor : public visitor {
               "of the module one by one"));
 }
 
-/// Collects tensors of one type, each once.
-template <class X>
+/// Collects tensors of one type, each once: X, or pairs of a name and an X.
+template <class X, class Found = X>
 class tensor_collector final : public path_visitor {
  public:
   explicit tensor_collector(bool buffers) : buffers_(buffers) {}
@@ -58,21 +59,39 @@ class tensor_collector final : public path_visitor {
   void buffer(std::string_view name, const tensor_slot& slot) override {
     if (buffers_) add(name, slot);
   }
-  std::vector<std::pair<std::string, X>> found;
+  std::vector<Found> found;
 
  private:
+  static constexpr bool named = !std::is_same_v<Found, X>;
   void add(std::string_view name, const tensor_slot& slot) {
     if (!slot.now) return;
     if (slot.type != dtype_of<typename X::value_type> || slot.device != &key_of_device<typename X::device_type>) {
       if (buffers_) return;
       other_tensor(path_of(name), slot, dtype_of<typename X::value_type>);
     }
-    for (const auto& [path, tensor] : found)
-      if (tensor.state().get() == slot.now.get()) return;
-    found.emplace_back(path_of(name), *static_cast<const X*>(slot.tensor));
+    const X& tensor = *static_cast<const X*>(slot.tensor);
+    if constexpr (named) {
+      for (const auto& other : found)
+        if (other.second.state().get() == slot.now.get()) return;
+      found.emplace_back(path_of(name), tensor);
+    } else {
+      for (const X& other : found)
+        if (other.state().get() == slot.now.get()) return;
+      found.push_back(tensor);
+    }
   }
   bool buffers_;
 };
+template <class Found, class X, class M>
+std::vector<Found> collected(const M& module, bool buffers) {
+  tensor_collector<X, Found> all(buffers);
+  walk("", module, all);
+  return std::move(all.found);
+}
+template <class X>
+using named_tensor = std::pair<std::string, X>;
+template <class X, class M>
+using tensor_or = std::conditional_t<std::is_void_v<X>, tensor_of<M>, X>;
 
 }  // namespace detail
 
@@ -81,30 +100,25 @@ class tensor_collector final : public path_visitor {
 /// device.
 template <class M>
 auto named_parameters(const M& module) {
-  detail::tensor_collector<detail::tensor_of<M>> all(false);
-  detail::walk("", module, all);
-  return std::move(all.found);
+  using X = detail::tensor_of<M>;
+  return detail::collected<detail::named_tensor<X>, X>(module, false);
 }
 /// The parameters of a module, handles to the same tensors: what an optimizer takes. As named_parameters.
 template <class M>
 auto parameters(const M& module) {
-  std::vector<detail::tensor_of<M>> tensors;
-  for (auto& [name, tensor] : named_parameters(module)) tensors.push_back(std::move(tensor));
-  return tensors;
+  return detail::collected<detail::tensor_of<M>, detail::tensor_of<M>>(module, false);
 }
 /// The buffers of a module that have X's element type and device, by default those of its parameters, with their names.
 template <class X = void, class M>
 auto named_buffers(const M& module) {
-  detail::tensor_collector<std::conditional_t<std::is_void_v<X>, detail::tensor_of<M>, X>> all(true);
-  detail::walk("", module, all);
-  return std::move(all.found);
+  using B = detail::tensor_or<X, M>;
+  return detail::collected<detail::named_tensor<B>, B>(module, true);
 }
 /// The same without names.
 template <class X = void, class M>
 auto buffers(const M& module) {
-  std::vector<std::conditional_t<std::is_void_v<X>, detail::tensor_of<M>, X>> tensors;
-  for (auto& [name, tensor] : named_buffers<X>(module)) tensors.push_back(std::move(tensor));
-  return tensors;
+  using B = detail::tensor_or<X, M>;
+  return detail::collected<B, B>(module, true);
 }
 /// The gradients of the parameters that have one.
 template <class M>
