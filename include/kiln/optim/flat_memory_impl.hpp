@@ -75,7 +75,7 @@ KILN_INLINE flat_memory::flat_memory(std::vector<ref<tensor_state>> parameters, 
 KILN_INLINE void flat_memory::check(const std::vector<ref<tensor_state>>& parameters) const {
   if (parameters.empty())
     throw value_error("optimizer: there are no parameters: give the tensors to train, such as nn::parameters(net)");
-  std::vector<std::size_t> order;
+  std::vector<std::pair<std::uintptr_t, std::size_t>> order;  // by the addresses of their first elements
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const tensor_state& t = *parameters[i];
     const auto refuse = [&](const auto& kind, const auto&... why) {
@@ -87,15 +87,12 @@ KILN_INLINE void flat_memory::check(const std::vector<ref<tensor_state>>& parame
     if (t.is_view)
       refuse(value_error(""), "is a view of another tensor, from which it would part: give the other, or a clone()");
     copy_.device->check_operand(*t.memory, *parameters[0]->memory);
-    order.push_back(i);
+    order.emplace_back(kiln::detail::reached_bytes(t).begin, i);
   }
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const kiln::detail::reached_bytes left(*parameters[a]), right(*parameters[b]);
-    return left.begin != right.begin ? left.begin < right.begin : a < b;
-  });
+  std::sort(order.begin(), order.end());
   // Those with elements, in the order of their addresses: who shares any shares some with its neighbour.
   std::size_t before = parameters.size();
-  for (const std::size_t i : order) {
+  for (const auto& [begin, i] : order) {
     if (before < parameters.size()) {
       if (parameters[before] == parameters[i])
         throw value_error(message("optimizer: parameter ", i, ", of shape ", parameters[i]->sizes, ", is parameter ",

@@ -8,8 +8,9 @@ namespace kiln {
 
 namespace detail {
 
-KILN_INLINE void move_elements(const index_functions& f, const dims& domain, const tensor_state& from,
-                               const dims& from_strides, tensor_state& to, const dims& to_strides, bool add) {
+[[gnu::noinline]] KILN_INLINE void move_elements(const index_functions& f, const dims& domain, const tensor_state& from,
+                                                 const dims& from_strides, tensor_state& to, const dims& to_strides,
+                                                 bool add) {
   if (count(domain) == 0) return;
   common::operand_view in{from.data, from_strides, size_of(to.type)};
   common::result_view out{to.data, to_strides, to.type, add};
@@ -17,8 +18,9 @@ KILN_INLINE void move_elements(const index_functions& f, const dims& domain, con
   f.copy->run(job, *to.memory);
 }
 
-KILN_INLINE index_job job_of(const index_axes& how, index_move move, const void* index, const tensor_state& table,
-                             const tensor_state& values, const dims& value_strides) {
+[[gnu::noinline]] KILN_INLINE index_job job_of(const index_axes& how, index_move move, const void* index,
+                                               const tensor_state& table, const tensor_state& values,
+                                               const dims& value_strides) {
   index_job job;
   job.move = move;
   job.domain = how.domain;

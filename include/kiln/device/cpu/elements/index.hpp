@@ -40,13 +40,15 @@ class index_walker {
       if (i < 0 || i >= job_.axis_size) throw_index(i, job_.axis_size);
     });
   }
-  /// Calls f with each index.
+  /// Calls f with each index. (Not inline: a compiler would write calls of itself out some axes deep.)
   template <class F>
-  void each_index(int axis, std::int64_t at, const F& f) const {
-    if (axis > last_) return f(static_cast<std::int64_t>(index_[at]));
-    const std::int64_t n =
-        job_.index_strides[axis] == 0 ? std::min<std::int64_t>(job_.domain[axis], 1) : job_.domain[axis];
-    for (std::int64_t i = 0; i < n; ++i) each_index(axis + 1, at + i * job_.index_strides[axis], f);
+  [[gnu::noinline]] void each_index(int axis, std::int64_t at, const F& f) const {
+    const std::int64_t stride = job_.index_strides[axis];
+    const std::int64_t n = stride == 0 ? std::min<std::int64_t>(job_.domain[axis], 1) : job_.domain[axis];
+    if (axis < last_)
+      for (std::int64_t i = 0; i < n; ++i) each_index(axis + 1, at + i * stride, f);
+    else
+      for (std::int64_t i = 0; i < n; ++i) f(static_cast<std::int64_t>(index_[at + i * stride]));
   }
 
  private:
