@@ -80,6 +80,45 @@ TEST_CASE("gemm direct: every layout is what a plain loop gives, and finished on
   CHECK(wrong == 0);
 }
 
+TEST_CASE_TEMPLATE("gemm direct: half types are computed in float and rounded once", S, kiln::half, kiln::bfloat16) {
+  int wrong = 0;
+  for (const int threads : {1, 3}) {
+    kiln::cpu::set_num_threads(threads);
+    for (const auto [m, n, k] : {std::array<std::int64_t, 3>{64, 75, 33}, {131, 64, 16}, {70, 300, 101}}) {
+      for (int kind = 0; kind < 8; ++kind) {
+        const bool a_by_rows = kind % 2 == 0, b_by_rows = kind / 2 % 2 == 0, add = kind / 4 == 1;
+        const auto a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 4), before = numbers<float>(m * n, 2);
+        const std::vector<S> left(a.begin(), a.end()), right(b.begin(), b.end());
+        std::vector<S> c(before.begin(), before.end());
+        gemm_direct_half(gemm_problem<S>{m,
+                                         n,
+                                         k,
+                                         left.data(),
+                                         a_by_rows ? k : 1,
+                                         a_by_rows ? 1 : m,
+                                         right.data(),
+                                         b_by_rows ? n : 1,
+                                         b_by_rows ? 1 : k,
+                                         c.data(),
+                                         n,
+                                         1,
+                                         add,
+                                         {}});
+        for (std::int64_t i = 0; i < m; ++i) {
+          for (std::int64_t j = 0; j < n; ++j) {
+            float sum = add ? before[static_cast<std::size_t>(i * n + j)] : 0;  // whole numbers: exact
+            for (std::int64_t q = 0; q < k; ++q)
+              sum += a[static_cast<std::size_t>(a_by_rows ? i * k + q : q * m + i)] *
+                     b[static_cast<std::size_t>(b_by_rows ? q * n + j : j * k + q)];
+            wrong += c[static_cast<std::size_t>(i * n + j)] != static_cast<S>(sum);
+          }
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("gemm direct: rounded sums are the same bits on any number of threads") {
   for (const auto [m, n, k] : {std::array<std::int64_t, 3>{203, 90, 75}, {21, 1003, 110}, {9, 777, 40}}) {
     auto a = numbers<float>(m * k, 3), b = numbers<float>(k * n, 5);
@@ -129,4 +168,17 @@ TEST_CASE("gemm direct: results by rows, of operands that lie well in cache") {
   };
   CHECK(turned(100, 64, 16));
   CHECK_FALSE(turned(4, 512, 100));
+}
+
+TEST_CASE("gemm direct: half types are copied for two long sides") {
+  const kiln::half x{};
+  kiln::half c{};
+  const auto direct = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t step) {
+    return gemm_is_direct_half(gemm_problem<kiln::half>{m, n, k, &x, k * step, step, &x, n, 1, &c, n, 1, false, {}});
+  };
+  CHECK(direct(64, 256, 784, 1) == (direct_vectors > 2));
+  CHECK_FALSE(direct(8, 256, 784, 1));
+  CHECK_FALSE(direct(64, 8, 784, 1));
+  CHECK_FALSE(direct(64, 4096, 4096, 1));
+  CHECK_FALSE(direct(64, 256, 784, 2));  // no lines
 }

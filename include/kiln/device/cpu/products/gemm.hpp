@@ -104,6 +104,9 @@ void run_gemm(const gemm_problem<S>& p) {
       if (gemm_is_row(*q)) return gemm_row(*q);
       if (gemm_is_dots(*q)) return gemm_dots(*q);
     }
+  } else if constexpr (gemm_reads<gemm_compute<S>, S> && !std::is_integral_v<S> && direct_vectors > 2) {
+    if (gemm_is_direct_half(p)) return gemm_direct_half(p);
+    if (gemm_is_direct_half(p.transposed())) return gemm_direct_half(p.transposed());
   }
   gemm_blocks<S>(p).run();
 }

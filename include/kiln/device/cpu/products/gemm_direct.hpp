@@ -22,14 +22,14 @@ inline constexpr int direct_height = gemm_row_step == 4 ? 8 : 6, direct_vectors 
 
 /// A tile of the result, `Rows` rows of A times `Vectors` vectors of columns of B, all read where they are. If it has
 /// fewer rows, the last is computed again for nothing. `load` and `store` move the last vector of a row.
-template <int Rows, int Vectors, class T, class Load, class Store>
-[[gnu::always_inline]] inline void direct_tile(const gemm_problem<T>& p, int rows, const T* a, const T* b, T* c,
+template <int Rows, int Vectors, class T, class S, class Load, class Store>
+[[gnu::always_inline]] inline void direct_tile(const gemm_problem<T>& p, int rows, const T* a, const T* b, S* c,
                                                Load load_last, Store store_last) {
   using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes, half = Rows / 2;
   constexpr bool whole = Rows > gemm_row_step;
   const std::int64_t depth = p.k, a_row = p.a_row, a_step = p.a_col, b_step = p.b_row, c_row = p.c_row;
-  const auto load = [&](int v, const T* from) __attribute__((always_inline)) {
+  const auto load = [&](int v, const auto* from) __attribute__((always_inline)) {
     return v + 1 < Vectors ? load_vector<V>(from + v * lanes) : load_last(from + v * lanes);
   };
   V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
@@ -68,8 +68,8 @@ template <int Rows, int Vectors, class T, class Load, class Store>
 
 /// `count` elements of `rows` rows of the result, `Rows` if those are more than `gemm_row_step`: rows of A from `a` on
 /// times as many columns of B.
-template <int Rows, class T>
-[[gnu::noinline]] void direct_rows(const gemm_problem<T>& p, int rows, const T* a, const T* b, T* c,
+template <int Rows, class T, class S>
+[[gnu::noinline]] void direct_rows(const gemm_problem<T>& p, int rows, const T* a, const T* b, S* c,
                                    std::int64_t count) {
   using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes;
@@ -78,8 +78,8 @@ template <int Rows, class T>
   constexpr std::integral_constant<int, direct_vectors> most;
   const auto tile = [&](auto vectors) __attribute__((always_inline)) {
     direct_tile<Rows, vectors()>(
-        p, rows, a, b, c, [](const T* from) __attribute__((always_inline)) { return load_vector<V>(from); },
-        [](T * to, V value) __attribute__((always_inline)) { store_vector(to, value); });
+        p, rows, a, b, c, [](const auto* from) __attribute__((always_inline)) { return load_vector<V>(from); },
+        [](S * to, V value) __attribute__((always_inline)) { store_vector(to, value); });
     count -= vectors() * lanes;
     b += vectors() * lanes;
     c += vectors() * lanes;
@@ -88,9 +88,9 @@ template <int Rows, class T>
     const int rest = static_cast<int>(count) - (vectors() - 1) * lanes;
     direct_tile<Rows, vectors()>(
         p, rows, a, b, c,
-        [rest](const T* from)
-            __attribute__((always_inline)) { return native_load_partial<T, gemm_vector<T>::lanes>(from, rest, T{}); },
-        [rest](T * to, V value) __attribute__((always_inline)) {
+        [rest](const auto* from)
+            __attribute__((always_inline)) { return load_partial_or<gemm_vector<T>::lanes>(from, rest, {}).v; },
+        [rest](S * to, V value) __attribute__((always_inline)) {
           store_partial(to, kiln::cpu::lanes<T, gemm_vector<T>::lanes>(value), rest);
         });
   };
@@ -111,8 +111,8 @@ template <int Rows, class T>
   last_tile(one);
 }
 
-/// How a product is shared among the threads: its longer side, as the other operand is read by all of them, in as many
-/// parts as are not too small and as even as one for each would be, but for a twenty-fourth.
+/// How a product is shared among the threads: its longer side, as the other operand is read by all of them, in several
+/// parts for each thread if those are not too small, and no thread has a twenty-fourth more than its part, else in one.
 struct direct_shares {
   bool by_rows = true;
   std::int64_t grain;
@@ -130,13 +130,14 @@ struct direct_shares {
         std::max<std::int64_t>(divide_up(units, std::min(most, 8 * threads)), by_rows ? 4 : 6);
     std::int64_t part = whole;
     for (std::int64_t i = smallest; i < whole && part == whole; ++i) {
-      if (24 * longest(i) <= 25 * longest(whole)) part = i;
+      if (24 * threads * longest(i) <= 25 * units) part = i;
     }
     grain = part * unit;
   }
 };
 
-// How far apart the rows of B are made: whole vectors fit, and they do not all share a set of the first-level cache.
+// How far apart rows are made that are copied: whole vectors fit, and they do not all share a set of the first-level
+// cache.
 template <class T>
 std::int64_t turned_row(std::int64_t n) {
   constexpr std::int64_t lanes = gemm_vector<T>::lanes, size = sizeof(T);
@@ -144,28 +145,32 @@ std::int64_t turned_row(std::int64_t n) {
   return row * size % 1024 == 0 ? row + lanes : row;
 }
 
+// Columns of B from column j on, as many as a vector has lanes, made parts of rows: to[q * row + i] of column j + i.
+template <class T, class S>
+void turn_columns(const gemm_problem<S>& p, std::int64_t j, T* to, std::int64_t row) {
+  constexpr int lanes = gemm_vector<T>::lanes;
+  const int valid = static_cast<int>(std::min<std::int64_t>(lanes, p.n - j));
+  const S* from = p.b + j * p.b_col;
+  std::int64_t q = 0;
+  for (; q + lanes <= p.k; q += lanes, from += lanes) transpose_square(from, p.b_col, valid, to + q * row, row);
+  if (q == p.k) return;
+  const int count = static_cast<int>(p.k - q);
+  typename gemm_vector<T>::type square[std::size_t{lanes}];
+  unroll<lanes>([&](int i) __attribute__((always_inline)) {
+    square[i] = load_partial_or<lanes>(from + (i < valid ? i : 0) * p.b_col, count, {}).v;
+  });
+  transpose_registers(square);
+  for (int i = 0; i < count; ++i) store_vector(to + (q + i) * row, square[i]);
+}
+
 /// Makes the rows of B contiguous.
 template <class T>
 void turn_b(gemm_problem<T>& p, T* to) {
-  using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes;
   const std::int64_t row = turned_row<T>(p.n);
   if (p.b_row != 1 || p.k < (gemm_masked<T> ? 3 : lanes)) return p.move_b(to, row, 1);
   parallel_for(divide_up(p.n, lanes), 1 + 16384 / (lanes * p.k), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t j = begin * lanes; j < end * lanes; j += lanes) {
-      const int valid = static_cast<int>(std::min<std::int64_t>(lanes, p.n - j));
-      const T* from = p.b + j * p.b_col;
-      std::int64_t q = 0;
-      for (; q + lanes <= p.k; q += lanes, from += lanes) transpose_square(from, p.b_col, valid, to + q * row + j, row);
-      if (q == p.k) continue;
-      const int count = static_cast<int>(p.k - q);
-      V square[std::size_t{lanes}];
-      unroll<lanes>([&](int i) __attribute__((always_inline)) {
-        square[i] = native_load_partial<T, lanes>(from + (i < valid ? i : 0) * p.b_col, count, T{});
-      });
-      transpose_registers(square);
-      for (int i = 0; i < count; ++i) store_vector(to + (q + i) * row + j, square[i]);
-    }
+    for (std::int64_t j = begin * lanes; j < end * lanes; j += lanes) turn_columns(p, j, to + j, row);
   });
   p.b = to;
   p.b_row = row;
@@ -195,11 +200,10 @@ bool gemm_is_direct(const gemm_problem<T>& p) {
   return empty * p.k <= (wide && p.a_row != 1 ? 60 : 30) * p.n;
 }
 
-/// The product of a problem that gemm_is_direct.
-template <class T>
-void gemm_direct(gemm_problem<T> p) {
-  const gemm_scratch<T> copy(p.b_col == 1 ? 0 : p.k * turned_row<T>(p.n));
-  if (p.b_col != 1) turn_b(p, copy.data());
+/// The tiles of a product whose rows of B are contiguous; those of C, of half types perhaps, are from `c` on.
+/// `prepare(begin, end)` is called for each share before it is begun.
+template <class T, class S, class Prepare>
+void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares, Prepare prepare) {
   constexpr std::int64_t tall = direct_height, lanes = gemm_vector<T>::lanes, block = direct_vectors * lanes;
   // Columns of which B takes half of a first-level cache, if one tile does not take more.
   const std::int64_t wide = std::max<std::int64_t>(std::int64_t{16384 / sizeof(T)} / p.k / block, 1) * block;
@@ -209,7 +213,7 @@ void gemm_direct(gemm_problem<T> p) {
       std::int64_t i = row;
       const auto rows = [&](auto most) {
         const int number = static_cast<int>(std::min<std::int64_t>(most(), row_end - i));
-        direct_rows<most()>(p, number, p.a + i * p.a_row, p.b + col, p.c + i * p.c_row + col, col_end - col);
+        direct_rows<most()>(p, number, p.a + i * p.a_row, p.b + col, c + i * p.c_row + col, col_end - col);
         i += number;
       };
       while (row_end - i >= tall) rows(std::integral_constant<int, direct_height>{});
@@ -221,15 +225,75 @@ void gemm_direct(gemm_problem<T> p) {
   };
   // Rows of which an epilogue finds the result in the second-level cache.
   const std::int64_t high = tall * (1 + (std::int64_t{1} << 15) / (tall * p.n));
-  const direct_shares shares(p.m, p.n, p.k, tall, lanes);
   if (shares.by_rows) {
     parallel_for(p.m, shares.grain, [&](std::int64_t begin, std::int64_t end) {
+      prepare(begin, end);
       for (std::int64_t row = begin; row < end; row += high) part(row, std::min(row + high, end), 0, p.n);
     });
   } else {
     parallel_for(p.n, shares.grain, [&](std::int64_t begin, std::int64_t end) {
+      prepare(begin, end);
       for (std::int64_t row = 0; row < p.m; row += high) part(row, std::min(row + high, p.m), begin, end);
     });
+  }
+}
+
+/// The product of a problem that gemm_is_direct.
+template <class T>
+void gemm_direct(gemm_problem<T> p) {
+  const gemm_scratch<T> copy(p.b_col == 1 ? 0 : p.k * turned_row<T>(p.n));
+  if (p.b_col != 1) turn_b(p, copy.data());
+  const direct_shares shares(p.m, p.n, p.k, direct_height, gemm_vector<T>::lanes);
+  direct_product(p, p.c, shares, [](std::int64_t, std::int64_t) {});
+}
+
+/// Whether a product of half types is one of floats once they are copied: both sides are worth the copy.
+template <class S>
+bool gemm_is_direct_half(const gemm_problem<S>& p) {
+  constexpr std::int64_t size = sizeof(float);
+  return direct_vectors > 2 && p.c_col == 1 && p.m >= 64 && p.n >= 64 && p.k >= 16 && p.k <= 2048 &&
+         p.k * p.n * size <= caches().level2 && (p.a_col == 1 || p.a_row == 1) && (p.b_col == 1 || p.b_row == 1);
+}
+
+/// The product of a problem that gemm_is_direct_half: every element becomes a float once. What is shared by rows or by
+/// columns each thread copies for itself, the other operand all threads together.
+template <class S>
+void gemm_direct_half(const gemm_problem<S>& p) {
+  constexpr std::int64_t lanes = gemm_vector<float>::lanes;
+  const bool a_rows = p.a_col == 1;
+  const std::int64_t a_pitch = turned_row<float>(a_rows ? p.k : p.m), b_pitch = turned_row<float>(p.n);
+  const gemm_scratch<float> memory((a_rows ? p.m : p.k) * a_pitch + p.k * b_pitch);
+  float *const b = memory.data(), *const a = b + p.k * b_pitch;
+  const auto copy_line = [](const S* from, float* to, std::int64_t count) {
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) store(to + i, load<int{lanes}>(from + i));
+    if (i < count) store(to + i, load_partial_or<int{lanes}>(from + i, static_cast<int>(count - i), {}));
+  };
+  const auto copy_a = [&](std::int64_t begin, std::int64_t end) {
+    if (a_rows) {
+      for (std::int64_t i = begin; i < end; ++i) copy_line(p.a + i * p.a_row, a + i * a_pitch, p.k);
+    } else {
+      for (std::int64_t q = 0; q < p.k; ++q) copy_line(p.a + q * p.a_col + begin, a + q * a_pitch + begin, end - begin);
+    }
+  };
+  const auto copy_b = [&](std::int64_t begin, std::int64_t end) {
+    if (p.b_col == 1) {
+      for (std::int64_t q = 0; q < p.k; ++q) copy_line(p.b + q * p.b_row + begin, b + q * b_pitch + begin, end - begin);
+    } else {
+      for (std::int64_t j = begin; j < end; j += lanes) turn_columns(p, j, b + j, b_pitch);
+    }
+  };
+  const direct_shares shares(p.m, p.n, p.k, direct_height, lanes);
+  const std::int64_t grain = lanes * (1 + 16384 / (lanes * p.k));
+  const gemm_problem<float> floats{
+      p.m, p.n,   p.k,    a,        a_rows ? a_pitch : 1, a_rows ? 1 : a_pitch, b, b_pitch, 1, nullptr, p.c_row,
+      1,   p.add, p.done, p.swapped};
+  if (shares.by_rows) {
+    parallel_for(p.n, grain, copy_b);
+    direct_product(floats, p.c, shares, copy_a);
+  } else {
+    parallel_for(p.m, grain, copy_a);
+    direct_product(floats, p.c, shares, copy_b);
   }
 }
 
