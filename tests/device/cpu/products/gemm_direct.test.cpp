@@ -157,12 +157,12 @@ TEST_CASE("gemm direct: results by rows, of operands that lie well in cache") {
   CHECK(direct(100, 496, 5));
   CHECK(direct(128, 128, 128));
   CHECK(direct(1, 496, 5));
-  CHECK_FALSE(direct(1, 496, 100));       // a row
-  CHECK_FALSE(direct(100, 1, 100));       // a column
-  CHECK_FALSE(direct(100, 496, 1, 100));  // turned round it is
-  CHECK_FALSE(direct(100, 2, 200));       // hardly any of a vector
-  CHECK_FALSE(direct(4000, 4000, 300));   // B has no room in the second-level cache
-  CHECK_FALSE(direct(100, 1024, 100));    // its lines would share one set of the first
+  CHECK_FALSE(direct(1, 496, 100));        // a row
+  CHECK_FALSE(direct(100, 1, 100));        // a column
+  CHECK_FALSE(direct(100, 496, 1, 100));   // turned round it is
+  CHECK_FALSE(direct(100, 2, 200));        // hardly any of a vector
+  CHECK_FALSE(direct(4000, 40000, 1000));  // B has no room in the second-level cache
+  CHECK_FALSE(direct(100, 1024, 300));     // its lines would share one set of the first
   const auto turned = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     return gemm_is_direct(gemm_problem<float>{m, n, k, &x, k, 1, &x, 1, k, &c, n, 1, false, {}});
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Products of operands that are read where they are, none of them packed: tiles of the result take rows of A value by
-// value and lines of B as they lie, while B is in the first- or second-level cache.
+// value and lines of B as they lie, while B is in a cache or near.
 #pragma once
 
 #include <algorithm>
@@ -185,13 +185,13 @@ bool gemm_is_direct(const gemm_problem<T>& p) {
   if (p.c_col != 1 || p.n == 1) return false;
   // Few rows have too few sums to hide their latency.
   if (p.m == 1 ? p.b_col != 1 || p.k > 5 : !wide && p.m < direct_height && p.k > 8) return false;
-  // B is in the second-level cache, or worth the time to make its rows contiguous.
+  // B is near the second-level cache, or worth the time to make its rows contiguous.
   const std::int64_t b_size = p.k * p.n;
-  if (b_size * size > caches().level2) return false;
+  if (b_size * size > (wide ? 2 : 1) * caches().level2) return false;
   if (p.b_col != 1 && (!wide || p.m < 192) && b_size > std::min<std::int64_t>(256 * p.m, 16384)) return false;
-  // Lines that are read one after the other do not all meet in one set of a cache, and are not single ones for long.
-  if (p.k > 32 && ((p.b_col == 1 && p.b_row * size % set == 0) || std::max(p.a_row, p.a_col) * size % set == 0))
-    return false;
+  // Not too many lines that are read one after the other meet in one set of a cache, and are not single ones for long.
+  const bool meet = (p.b_col == 1 && p.b_row * size % set == 0) || (p.a_col != 1 && p.a_col * size % set == 0);
+  if (meet && p.k > (wide ? 256 : 32)) return false;
   if (p.k > (wide ? 2048 : 512)) return false;
   if (!gemm_masked<T> && p.n % lanes != 0 && (p.k > 8 || p.n < 4 * lanes)) return false;
   // Vectors are filled, unless sums are so short that it would cost more to turn the product round. A lone vector
@@ -224,7 +224,7 @@ void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares,
     p.finish(row, row_end, begin, end);
   };
   // Rows of which an epilogue finds the result in the second-level cache.
-  const std::int64_t high = tall * (1 + (std::int64_t{1} << 15) / (tall * p.n));
+  const std::int64_t high = tall * (1 + (std::int64_t{1} << 16) / (tall * p.n));
   if (shares.by_rows) {
     parallel_for(p.m, shares.grain, [&](std::int64_t begin, std::int64_t end) {
       prepare(begin, end);
