@@ -90,8 +90,8 @@ TEST_CASE("nan passes through every activation") {
   stays([](auto v) { return logsigmoid(v); });
 }
 
-// Of all floats, value and derivative are off by at most 4.1 and 5.0 ulp with AVX-512, 5.8 and 8.6 with AVX2, 6.5 and 8.8
-// with SSE2.
+// Of all floats, value and derivative are off by at most 4.1 and 5.0 ulp with AVX-512, 5.8 and 8.6 with AVX2, 6.5
+// and 8.8 with SSE2.
 TEST_CASE("gelu: 6.5 ulp as far as there is anything but 0, its derivative 8.8 but near its own zero") {
   auto check = [](auto one, double low) {
     using T = decltype(one);

@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -87,9 +88,22 @@ std::vector<dtype> leaf_types() {
   return types;
 }
 
-// NaN of an op may have either sign: which operand's a processor hands on depends on the order it is given them in.
-bool same(const std::vector<char>& a, const std::vector<char>& b) {
-  return a == b;
+// A NaN may have either sign: which operand's a processor hands on depends on the order it is given them in.
+bool same(dtype type, const std::vector<char>& a, const std::vector<char>& b) {
+  if (a == b) return true;
+  bool all = true;
+  visit_dtype(type, [&]<class T>(std::type_identity<T>) {
+    for (std::size_t at = 0; at < a.size(); at += sizeof(T)) {
+      T x, y;
+      std::memcpy(&x, a.data() + at, sizeof(T));
+      std::memcpy(&y, b.data() + at, sizeof(T));
+      bool equal = std::memcmp(a.data() + at, b.data() + at, sizeof(T)) == 0;
+      if constexpr (is_floating(dtype_of<T>))
+        equal |= std::isnan(static_cast<compute_t<T>>(x)) && std::isnan(static_cast<compute_t<T>>(y));
+      all &= equal;
+    }
+  });
+  return all;
 }
 
 // One kernel on one strip, single values in any place.
@@ -128,7 +142,7 @@ void check_strips(const std::string& what, bool special) {
                    .program = &program});
     }
     for (std::size_t r = 0; r < out[0].size(); ++r)
-      if (!same(out[0][r], out[1][r]))
+      if (!same(Program::stores[r], out[0][r], out[1][r]))
         FAIL_CHECK(what, ", ", count, " elements, result ", r, "\n", listing(view(Program::tape), op_rules_table));
   }
 }
@@ -323,7 +337,7 @@ void check_tasks(const std::string& what, int rounds = 60) {
       c.reductions ? cpu::drivers::run_rows(job) : cpu::drivers::run_map(job);
     }
     for (std::size_t r = 0; r < out[0].size(); ++r)
-      if (!same(out[0][r], out[1][r])) {
+      if (!same(Program::stores[r], out[0][r], out[1][r])) {
         FAIL_CHECK(what, ", domain ", message(domain), ", reduced ", reduced, ", result ", r, "\n",
                    listing(view(Program::tape), op_rules_table));
         return;

@@ -35,8 +35,10 @@ TEST_CASE("gaussian and ndtr: within their stated errors where roundings add up,
     simd_test::check_within(name, 8, simd_test::worst<8>(f, oracle, at), limit);
     simd_test::check_within(name, 16, simd_test::worst<16>(f, oracle, at), limit);
   };
-  check("gaussian", [](auto x) { return gaussian(x); }, bell_of);
-  check("ndtr", [](auto x) { return ndtr(x); }, share_of);
+  check(
+      "gaussian", [](auto x) { return gaussian(x); }, bell_of);
+  check(
+      "ndtr", [](auto x) { return ndtr(x); }, share_of);
 }
 TEST_CASE("ndtr: each column of its table is e^(t^2/2) (1 - Phi(t)) on its interval") {
   const auto& c = kiln::cpu::tail_coefficients;
