@@ -52,6 +52,7 @@ TEST_CASE("every unary function computes what the standard library does") {
       {"frac", [](double v) { return v - std::trunc(v); }},
       {"softplus", [](double v) { return std::log1p(std::exp(v)); }},
       {"gelu", [](double v) { return v * 0.5 * std::erfc(-v / std::sqrt(2.0)); }},
+      {"ndtr", [](double v) { return std::erfc(-v / std::sqrt(2.0)) / 2; }},
       {"silu", [](double v) { return v / (1 + std::exp(-v)); }},
       {"mish", [](double v) { return v * std::tanh(std::log1p(std::exp(v))); }}};
   for (const k::math::op_row& row : k::math::unary_rows) {

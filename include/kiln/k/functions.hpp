@@ -45,7 +45,7 @@ constexpr int arity(const function_row& row) {
 }
 
 /// All functions, in the order in which `fns` names them.
-inline constexpr std::array<function_row, 442> functions{{
+inline constexpr std::array<function_row, 443> functions{{
     // clang-format off
     {"dv", area::objects, 1, "nested definition: the (depth;value) list of it"},
     {"tree", area::objects, 1, "(depth;value) list: the nested definition of it"},
@@ -210,6 +210,7 @@ inline constexpr std::array<function_row, 442> functions{{
     {"xor", area::math, 3, "(x;y[;out]): exclusive or"},
     {"sub", area::math, 0, "(x;y[;multiplier of y][;out]): difference"},
     {"gelu", area::math, 0, "(x[;out]): x times the normal distribution function"},
+    {"ndtr", area::math, 0, "(x[;out]): the normal distribution function"},
     {"silu", area::math, 0, "(x[;out]): x times sigmoid x"},
     {"mish", area::math, 0, "(x[;out]): x times tanh of softplus x"},
     {"fuse", area::math, 0,

@@ -45,7 +45,7 @@ q)help`mul
 q)-2 help`fft;
 fft (x[;n][;dim][;norm]): Fourier transform (not offered by kiln in this version)
 q)count help[]
-442
+443
 q)f~exec name from help[]
 1b
 q)fft 1 2
