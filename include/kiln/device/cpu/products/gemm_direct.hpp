@@ -66,6 +66,13 @@ template <int Rows, int Vectors, class T, class S, class Load, class Store>
   });
 }
 
+// Stores part of a vector: a function of its own where that takes several moves.
+template <class V, class S>
+[[gnu::noinline]] void store_rest(S* to, V value, int count) {
+  using T = std::remove_cvref_t<decltype(value[0])>;
+  store_partial(to, lanes<T, gemm_vector<T>::lanes>(value), count);
+}
+
 /// `count` elements of `rows` rows of the result, `Rows` if those are more than `gemm_row_step`: rows of A from `a` on
 /// times as many columns of B.
 template <int Rows, class T, class S>
@@ -91,7 +98,10 @@ template <int Rows, class T, class S>
         [rest](const auto* from)
             __attribute__((always_inline)) { return load_partial_or<gemm_vector<T>::lanes>(from, rest, {}).v; },
         [rest](S * to, V value) __attribute__((always_inline)) {
-          store_partial(to, kiln::cpu::lanes<T, gemm_vector<T>::lanes>(value), rest);
+          if constexpr (hardware::Masked<vector_bytes>)
+            store_partial(to, kiln::cpu::lanes<T, gemm_vector<T>::lanes>(value), rest);
+          else
+            store_rest(to, value, rest);
         });
   };
   if constexpr (hardware::Masked<vector_bytes>) {
@@ -104,8 +114,9 @@ template <int Rows, class T, class S>
     while (count >= most() * lanes) tile(most);
     if constexpr (gemm_masked<T>) {
       if (count > lanes) return last_tile(two);
+    } else {
+      while (count >= lanes) tile(one);
     }
-    while (count >= lanes) tile(one);
     if (count == 0) return;
   }
   last_tile(one);
@@ -219,7 +230,7 @@ void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares,
       while (row_end - i >= tall) rows(std::integral_constant<int, direct_height>{});
       while (row_end - i > 2) rows(std::integral_constant<int, gemm_row_step>{});
       if (row_end - i == 2) rows(std::integral_constant<int, 2>{});
-      if (i < row_end) rows(std::integral_constant<int, 1>{});
+      if (i < row_end) rows(std::integral_constant < int, direct_vectors == 2 ? 2 : 1 > {});
     }
     p.finish(row, row_end, begin, end);
   };

@@ -47,14 +47,16 @@ struct gemm_problem {
     return {n, m, k, b, b_col, b_row, a, a_col, a_row, c, c_col, c_row, add, done, !swapped};
   }
 
-  // Copies B to where element (q, j) lies at to[q * row + j * col].
-  void move_b(S* to, std::int64_t row, std::int64_t col) {
-    if (k < 3) {  // rather two long loops than many short ones
-      for (std::int64_t q = 0; q < k; ++q)
-        for (std::int64_t j = 0; j < n; ++j) to[q * row + j * col] = b[q * b_row + j * b_col];
-    } else {
-      for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t q = 0; q < k; ++q) to[q * row + j * col] = b[q * b_row + j * b_col];
+  // Copies B to where element (q, j) lies at to[q * row + j * col]. (Not inline: unrolled, it would be large.)
+  [[gnu::cold, gnu::noinline]] void move_b(S* to, std::int64_t row, std::int64_t col) {
+    // One long loop rather than many short ones, by pointers, as loops of cold functions are left as they are written.
+    const bool by_rows = k < n;
+    const std::int64_t lines = by_rows ? k : n, from_line = by_rows ? b_row : b_col, to_line = by_rows ? row : col;
+    const std::int64_t length = by_rows ? n : k, from_step = by_rows ? b_col : b_row, to_step = by_rows ? col : row;
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const S* from = b + line * from_line;
+      S* out = to + line * to_line;
+      for (std::int64_t i = 0; i < length; ++i, from += from_step, out += to_step) *out = *from;
     }
     b = to;
     b_row = row;
