@@ -83,18 +83,17 @@ template <int Rows, class T, class S>
   constexpr std::integral_constant<int, 1> one;
   constexpr std::integral_constant<int, 2> two;
   constexpr std::integral_constant<int, direct_vectors> most;
-  const auto tile = [&](auto vectors) __attribute__((always_inline)) {
-    direct_tile<Rows, vectors()>(
-        p, rows, a, b, c, [](const auto* from) __attribute__((always_inline)) { return load_vector<V>(from); },
-        [](S * to, V value) __attribute__((always_inline)) { store_vector(to, value); });
+  const auto tile = [&](auto vectors, auto load, auto store) __attribute__((always_inline)) {
+    direct_tile<Rows, vectors()>(p, rows, a, b, c, load, store);
     count -= vectors() * lanes;
     b += vectors() * lanes;
     c += vectors() * lanes;
   };
-  const auto last_tile = [&](auto vectors) __attribute__((always_inline)) {
-    const int rest = static_cast<int>(count) - (vectors() - 1) * lanes;
-    direct_tile<Rows, vectors()>(
-        p, rows, a, b, c,
+  // Tiles of which the last vector may be a part.
+  const auto part = [&](auto vectors) __attribute__((always_inline)) {
+    const int rest = static_cast<int>(std::min<std::int64_t>(count - (vectors() - 1) * lanes, lanes));
+    tile(
+        vectors,
         [rest](const auto* from)
             __attribute__((always_inline)) { return load_partial_or<gemm_vector<T>::lanes>(from, rest, {}).v; },
         [rest](S * to, V value) __attribute__((always_inline)) {
@@ -105,21 +104,30 @@ template <int Rows, class T, class S>
         });
   };
   if constexpr (hardware::Masked<vector_bytes>) {
-    while (count > 4 * lanes) tile(most);
-    if (count == most() * lanes) return tile(most);
-    if (count > 3 * lanes) tile(two);
-    if (count > 2 * lanes) return last_tile(most);
-    if (count > lanes) return last_tile(two);
-  } else {
-    while (count >= most() * lanes) tile(most);
-    if constexpr (gemm_masked<T>) {
-      if (count > lanes) return last_tile(two);
-    } else {
-      while (count >= lanes) tile(one);
+    // Masks cost nothing here, so that one loop does for whole tiles too. Four vectors are two tiles of two, not three
+    // vectors and a lone one.
+    while (count > 0) {
+      if (count > 4 * lanes || (count > 2 * lanes && count <= 3 * lanes))
+        part(most);
+      else if (count > lanes)
+        part(two);
+      else
+        part(one);
     }
-    if (count == 0) return;
+  } else {
+    const auto whole = [&](auto vectors) __attribute__((always_inline)) {
+      tile(
+          vectors, [](const auto* from) __attribute__((always_inline)) { return load_vector<V>(from); },
+          [](S * to, V value) __attribute__((always_inline)) { store_vector(to, value); });
+    };
+    while (count >= most() * lanes) whole(most);
+    if constexpr (gemm_masked<T>) {
+      if (count > lanes) return part(two);
+    } else {
+      while (count >= lanes) whole(one);
+    }
+    if (count > 0) part(one);
   }
-  last_tile(one);
 }
 
 /// How a product is shared among the threads: its longer side, as the other operand is read by all of them, in several
