@@ -119,6 +119,20 @@ TEST_CASE_TEMPLATE("gemm direct: half types are computed in float and rounded on
   CHECK(wrong == 0);
 }
 
+// A part of a matrix that one thread copies ends where another's begins.
+TEST_CASE_TEMPLATE("gemm direct: elements become floats up to the last and no further", S, kiln::half, kiln::bfloat16) {
+  int wrong = 0;
+  for (std::int64_t count = 0; count <= 70; ++count) {
+    const auto values = numbers<float>(100, 3);
+    const std::vector<S> from(values.begin(), values.end());
+    std::vector<float> to(100, 77.0F);
+    copy_to_floats(from.data(), to.data(), count);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      wrong += to[i] != (static_cast<std::int64_t>(i) < count ? values[i] : 77.0F);
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("gemm direct: rounded sums are the same bits on any number of threads") {
   for (const auto [m, n, k] : {std::array<std::int64_t, 3>{203, 90, 75}, {21, 1003, 110}, {9, 777, 40}}) {
     auto a = numbers<float>(m * k, 3), b = numbers<float>(k * n, 5);

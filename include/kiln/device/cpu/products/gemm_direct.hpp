@@ -274,6 +274,17 @@ bool gemm_is_direct_half(const gemm_problem<S>& p) {
          p.k * p.n * size <= caches().level2 && (p.a_col == 1 || p.a_row == 1) && (p.b_col == 1 || p.b_row == 1);
 }
 
+/// `count` elements as floats, and no more: what is beyond may be another thread's.
+template <class S>
+void copy_to_floats(const S* from, float* to, std::int64_t count) {
+  constexpr int lanes = gemm_vector<float>::lanes;
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(to + i, load<lanes>(from + i));
+  if (i == count) return;
+  const int rest = static_cast<int>(count - i);
+  store_partial(to + i, load_partial_or<lanes>(from + i, rest, {}), rest);
+}
+
 /// The product of a problem that gemm_is_direct_half: every element becomes a float once. What is shared by rows or by
 /// columns each thread copies for itself, the other operand all threads together.
 template <class S>
@@ -283,21 +294,18 @@ void gemm_direct_half(const gemm_problem<S>& p) {
   const std::int64_t a_pitch = turned_row<float>(a_rows ? p.k : p.m), b_pitch = turned_row<float>(p.n);
   const gemm_scratch<float> memory((a_rows ? p.m : p.k) * a_pitch + p.k * b_pitch);
   float *const b = memory.data(), *const a = b + p.k * b_pitch;
-  const auto copy_line = [](const S* from, float* to, std::int64_t count) {
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) store(to + i, load<int{lanes}>(from + i));
-    if (i < count) store(to + i, load_partial_or<int{lanes}>(from + i, static_cast<int>(count - i), {}));
-  };
   const auto copy_a = [&](std::int64_t begin, std::int64_t end) {
     if (a_rows) {
-      for (std::int64_t i = begin; i < end; ++i) copy_line(p.a + i * p.a_row, a + i * a_pitch, p.k);
+      for (std::int64_t i = begin; i < end; ++i) copy_to_floats(p.a + i * p.a_row, a + i * a_pitch, p.k);
     } else {
-      for (std::int64_t q = 0; q < p.k; ++q) copy_line(p.a + q * p.a_col + begin, a + q * a_pitch + begin, end - begin);
+      for (std::int64_t q = 0; q < p.k; ++q)
+        copy_to_floats(p.a + q * p.a_col + begin, a + q * a_pitch + begin, end - begin);
     }
   };
   const auto copy_b = [&](std::int64_t begin, std::int64_t end) {
     if (p.b_col == 1) {
-      for (std::int64_t q = 0; q < p.k; ++q) copy_line(p.b + q * p.b_row + begin, b + q * b_pitch + begin, end - begin);
+      for (std::int64_t q = 0; q < p.k; ++q)
+        copy_to_floats(p.b + q * p.b_row + begin, b + q * b_pitch + begin, end - begin);
     } else {
       for (std::int64_t j = begin; j < end; j += lanes) turn_columns(p, j, b + j, b_pitch);
     }
