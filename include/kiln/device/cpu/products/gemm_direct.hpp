@@ -19,6 +19,7 @@ namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 
 // Rows and vectors of columns of most tiles: 32 registers hold 8 x 3 with a row of B, 16 hold 6 x 2.
 inline constexpr int direct_height = gemm_row_step == 4 ? 8 : 6, direct_vectors = gemm_row_step == 4 ? 3 : 2;
+inline constexpr int direct_least = gemm_row_step == 4 ? 1 : 2;  // rows of the lowest
 
 /// A tile of the result, `Rows` rows of A times `Vectors` vectors of columns of B, all read where they are. If it has
 /// fewer rows, the last is computed again for nothing. `load` and `store` move the last vector of a row.
@@ -207,7 +208,8 @@ bool gemm_is_direct(const gemm_problem<T>& p) {
   // B is near the second-level cache, or worth the time to make its rows contiguous.
   const std::int64_t b_size = p.k * p.n;
   if (b_size * size > (wide ? 2 : 1) * caches().level2) return false;
-  if (p.b_col != 1 && (!wide || p.m < 192) && b_size > std::min<std::int64_t>(256 * p.m, 16384)) return false;
+  const bool worth = wide && p.m >= 192 && p.b_row == 1;
+  if (p.b_col != 1 && !worth && b_size > std::min<std::int64_t>(256 * p.m, 16384)) return false;
   // Not too many lines that are read one after the other meet in one set of a cache, and are not single ones for long.
   const bool meet = (p.b_col == 1 && p.b_row * size % set == 0) || (p.a_col != 1 && p.a_col * size % set == 0);
   if (meet && p.k > (wide ? 256 : 32)) return false;
@@ -238,7 +240,7 @@ void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares,
       while (row_end - i >= tall) rows(std::integral_constant<int, direct_height>{});
       while (row_end - i > 2) rows(std::integral_constant<int, gemm_row_step>{});
       if (row_end - i == 2) rows(std::integral_constant<int, 2>{});
-      if (i < row_end) rows(std::integral_constant < int, direct_vectors == 2 ? 2 : 1 > {});
+      if (i < row_end) rows(std::integral_constant<int, direct_least>{});
     }
     p.finish(row, row_end, begin, end);
   };
