@@ -244,8 +244,9 @@ void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares,
     }
     p.finish(row, row_end, begin, end);
   };
-  // Rows of which an epilogue finds the result in the second-level cache.
-  const std::int64_t high = tall * (1 + (std::int64_t{1} << 16) / (tall * p.n));
+  // Rows of which an epilogue finds the result in the second-level cache, and every block of columns those of A.
+  const std::int64_t kept = caches().level2 / (4 * p.k * std::int64_t{sizeof(T)});
+  const std::int64_t high = tall * (1 + std::min((std::int64_t{1} << 16) / p.n, kept) / tall);
   if (shares.by_rows) {
     parallel_for(p.m, shares.grain, [&](std::int64_t begin, std::int64_t end) {
       prepare(begin, end);
