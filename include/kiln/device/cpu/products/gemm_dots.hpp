@@ -119,13 +119,20 @@ template <class T>
 [[gnu::noinline]] void dot_row(const gemm_problem<T>& p, std::int64_t j, std::int64_t end) {
   using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes;
+  using L = kiln::cpu::lanes<T, lanes>;
   const int columns = static_cast<int>(std::min<std::int64_t>(lanes, end - j));
   const T *x = p.a, *first = p.b + j * p.b_col;
   V sum[std::size_t{lanes}] = {};
   const auto add = [&](auto load) __attribute__((always_inline)) {
     const V value = load(x);
     unroll<lanes>([&](int c) __attribute__((always_inline)) {
-      sum[c] += value * load(first + (c < columns ? c : 0) * p.b_col);
+      const V column = load(first + (c < columns ? c : 0) * p.b_col);
+      // Said to be one operation: a compiler that saw the product with the first column in several of them would round
+      // that one by itself, and a column's bits would depend on where it stands.
+      if constexpr (std::is_floating_point_v<T>)
+        sum[c] = fma(L(value), L(column), L(sum[c])).v;
+      else
+        sum[c] += value * column;
     });
   };
   const T* const stop = p.a + (p.k - p.k % lanes);
@@ -137,7 +144,6 @@ template <class T>
             __attribute__((always_inline)) { return native_load_partial<T, lanes>(from, rest, T{}); });
   sum_each<lanes / 2>(sum);
   T* const to = p.c + j;
-  using L = kiln::cpu::lanes<T, lanes>;
   const L before = p.add ? load_partial_or<lanes>(static_cast<const T*>(to), columns, T(0)) : L(T(0));
   store_partial(to, before + L(sum[0]), columns);
 }
