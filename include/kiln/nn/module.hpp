@@ -62,24 +62,22 @@ class tensor_collector final : public path_visitor {
   std::vector<Found> found;
 
  private:
-  static constexpr bool named = !std::is_same_v<Found, X>;
   void add(std::string_view name, const tensor_slot& slot) {
     if (!slot.now) return;
     if (slot.type != dtype_of<typename X::value_type> || slot.device != &key_of_device<typename X::device_type>) {
       if (buffers_) return;
       other_tensor(path_of(name), slot, dtype_of<typename X::value_type>);
     }
+    for (const Found& other : found)
+      if (tensor_in(other).state().get() == slot.now.get()) return;
     const X& tensor = *static_cast<const X*>(slot.tensor);
-    if constexpr (named) {
-      for (const auto& other : found)
-        if (other.second.state().get() == slot.now.get()) return;
-      found.emplace_back(path_of(name), tensor);
-    } else {
-      for (const X& other : found)
-        if (other.state().get() == slot.now.get()) return;
+    if constexpr (std::is_same_v<Found, X>)
       found.push_back(tensor);
-    }
+    else
+      found.emplace_back(path_of(name), tensor);
   }
+  static const X& tensor_in(const X& tensor) { return tensor; }
+  static const X& tensor_in(const std::pair<std::string, X>& named) { return named.second; }
   bool buffers_;
 };
 template <class Found, class X, class M>

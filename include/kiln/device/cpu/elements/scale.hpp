@@ -3,7 +3,6 @@
 // backward and step. One loop reads and writes them once, and is a tenth of what two expressions compile.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 

@@ -106,7 +106,8 @@ void run_gemm(const gemm_problem<S>& p) {
     }
   } else if constexpr (gemm_reads<gemm_compute<S>, S> && !std::is_integral_v<S> && direct_vectors > 2) {
     if (gemm_is_direct_half(p)) return gemm_direct_half(p);
-    if (gemm_is_direct_half(p.transposed())) return gemm_direct_half(p.transposed());
+    if (const gemm_problem<S> transposed = p.transposed(); gemm_is_direct_half(transposed))
+      return gemm_direct_half(transposed);
   }
   gemm_blocks<S>(p).run();
 }
