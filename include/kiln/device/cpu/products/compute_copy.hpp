@@ -8,11 +8,26 @@
 
 #include <kiln/core/dtype.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
-#include <kiln/device/cpu/products/gemm_blocks.hpp>
+#include <kiln/device/cpu/products/gemm_problem.hpp>
 #include <kiln/device/cpu/simd/all.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
+
+namespace detail {
+
+/// `count` elements as floats, and no more: what is beyond may be another thread's.
+template <class S>
+void copy_to_floats(const S* from, float* to, std::int64_t count) {
+  constexpr int lanes = vector_bytes / int{sizeof(float)};
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(to + i, load<lanes>(from + i));
+  if (i == count) return;
+  const int rest = static_cast<int>(count - i);
+  store_partial(to + i, load_partial_or<lanes>(from + i, rest, {}), rest);
+}
+
+}  // namespace detail
 
 /// n elements to read as compute_t<T>; null stays null.
 template <class T>
@@ -25,9 +40,7 @@ class compute_copy {
     if constexpr (!same)
       if (from)
         parallel_for(n, 32768, [from, to = workspace_.data()](std::int64_t i, std::int64_t end) {
-          constexpr int N = vector_bytes / static_cast<int>(sizeof(C));
-          for (; i + N <= end; i += N) store(to + i, load<N>(from + i));
-          for (; i < end; ++i) to[i] = static_cast<C>(from[i]);
+          detail::copy_to_floats(from + i, to + i, end - i);
         });
   }
   const C* data() const {

@@ -10,6 +10,7 @@
 
 #include <kiln/device/cpu/processor/caches.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
+#include <kiln/device/cpu/products/compute_copy.hpp>
 #include <kiln/device/cpu/products/gemm_problem.hpp>
 #include <kiln/device/cpu/products/gemm_vector.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
@@ -275,17 +276,6 @@ bool gemm_is_direct_half(const gemm_problem<S>& p) {
   constexpr std::int64_t size = sizeof(float);
   return direct_vectors > 2 && p.c_col == 1 && p.m >= 64 && p.n >= 64 && p.k >= 16 && p.k <= 2048 &&
          p.k * p.n * size <= caches().level2 && (p.a_col == 1 || p.a_row == 1) && (p.b_col == 1 || p.b_row == 1);
-}
-
-/// `count` elements as floats, and no more: what is beyond may be another thread's.
-template <class S>
-void copy_to_floats(const S* from, float* to, std::int64_t count) {
-  constexpr int lanes = gemm_vector<float>::lanes;
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(to + i, load<lanes>(from + i));
-  if (i == count) return;
-  const int rest = static_cast<int>(count - i);
-  store_partial(to + i, load_partial_or<lanes>(from + i, rest, {}), rest);
 }
 
 /// The product of a problem that gemm_is_direct_half: every element becomes a float once. What is shared by rows or by
