@@ -35,3 +35,13 @@ TEST_CASE_TEMPLATE("integer_bits: are the integer", T, float, double) {
     CHECK(static_cast<int>(kiln::cpu::to_array(bits)[2]) == n);
   }
 }
+TEST_CASE("place_in_intervals: the nearest multiple's number, and the exact way from it") {
+  for (int k = 0; k < 300; ++k) {
+    const float x = static_cast<float>(k) / 32 + 1.0f / 128;
+    const auto place = kiln::cpu::place_in_intervals(kiln::cpu::splat<8>(x), 0.25f);
+    const float nearest = std::nearbyint(x * 4);
+    CHECK(kiln::cpu::to_array(kiln::cpu::bits_as<std::uint32_t>(place.number))[1] % 64 ==
+          static_cast<std::uint32_t>(nearest) % 64);
+    CHECK(kiln::cpu::to_array(place.from_middle)[6] == x - nearest / 4);
+  }
+}

@@ -5,6 +5,7 @@
 
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/polynomial.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -40,9 +41,7 @@ alignas(64) inline constexpr float erf_coefficients[6][16] = {
   using V = lanes<float, 16>;
   // NaN passes the limit; its lanes then take any entry and stay NaN.
   const V size = lesser(V(erf_is_one), abs(x));
-  // The interval's number stands in the low bits of a sum with 1.5 * 2^23, and the lookup reads no others.
-  const V shift(0x1.8p23f), number = fma(size, V(1 / erf_interval), shift);
-  const V t = fma(number - shift, V(-erf_interval), size);
+  const auto [number, t] = place_in_intervals(size, erf_interval);
   const auto index = std::bit_cast<intrinsic::m512i>(number.v);
   const auto row = [&](int j) __attribute__((always_inline)) {
     return V(static_cast<V::native>(intrinsic::mm512_permutexvar_ps(index, load<16>(&erf_coefficients[j][0]).v)));

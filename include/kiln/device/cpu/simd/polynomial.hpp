@@ -36,6 +36,20 @@ template <std::floating_point T, int N, std::same_as<T>... C>
     return fma(polynomial(x, more...), x, lanes<T, N>(c0));
 }
 
+/// Where x >= 0 lies among intervals around the multiples of a width, of so few bits that the multiples are exact: the
+/// interval's number in the low bits of a sum with 1.5 * 2^23, of which lookups by table read no others, and how far x is
+/// from the interval's middle.
+template <int N>
+struct interval_place {
+  lanes<float, N> number, from_middle;
+};
+template <int N>
+[[gnu::always_inline]] inline interval_place<N> place_in_intervals(lanes<float, N> x, float width) {
+  using V = lanes<float, N>;
+  const V shift(0x1.8p23f), number = fma(x, V(1 / width), shift);
+  return {number, fma(number - shift, V(-width), x)};
+}
+
 /// The nearest integer of |x| < 2^21 (2^50 for double).
 template <std::floating_point T, int N>
 [[gnu::always_inline]] inline lanes<T, N> nearest(lanes<T, N> x) {

@@ -8,6 +8,7 @@
 
 #include <kiln/device/cpu/processor/isa.hpp>
 #include <kiln/device/cpu/simd/memory.hpp>
+#include <kiln/device/cpu/simd/polynomial.hpp>
 #include <kiln/device/cpu/simd/rounding.hpp>
 
 namespace kiln::cpu::inline KILN_VERSION_ISA {
@@ -56,9 +57,8 @@ alignas(64) inline constexpr float tanh_coefficients[6][32] = {
   using V = lanes<float, 16>;
   // NaN passes the limit; its lanes then take any entry and stay NaN.
   const V size = lesser(V(tanh_is_one), abs(x));
-  // The interval's number stands in the low bits of a sum with 1.5 * 2^23, and the lookup reads no others.
-  const V shift(0x1.8p23f), number = fma(size, V(1 / tanh_interval), shift);
-  const V t = fma(number - shift, V(-tanh_interval), size), square = t * t;
+  const auto [number, t] = place_in_intervals(size, tanh_interval);
+  const V square = t * t;
   const auto index = std::bit_cast<intrinsic::m512i>(number.v);
   const auto row = [&](int j) __attribute__((always_inline)) {
     const float* const entries = &tanh_coefficients[j][0];
