@@ -37,8 +37,8 @@ template <std::floating_point T, int N, std::same_as<T>... C>
 }
 
 /// Where x >= 0 lies among intervals around the multiples of a width, of so few bits that the multiples are exact: the
-/// interval's number in the low bits of a sum with 1.5 * 2^23, of which lookups by table read no others, and how far x is
-/// from the interval's middle.
+/// interval's number in the low bits of a sum with 1.5 * 2^23, of which lookups by table read no others, and how far x
+/// is from the interval's middle.
 template <int N>
 struct interval_place {
   lanes<float, N> number, from_middle;
