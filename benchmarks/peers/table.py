@@ -214,6 +214,10 @@ def processor(facts):
             return "AMD Zen 5"
         if family == 25:  # the models of Zen 4; the others are Zen 3
             return "AMD Zen 4" if 0x10 <= model <= 0x1f or 0x60 <= model <= 0x7f or model >= 0xa0 else "AMD Zen 3"
+    elif facts.get("vendor_id") == "GenuineIntel" and family == 6:
+        known = {0x55: "Skylake", 0x6a: "Ice Lake", 0x8f: "Sapphire Rapids", 0xad: "Granite Rapids", 0xcf: "Emerald Rapids"}
+        if model in known:
+            return f"Intel {known[model]}"
     vendor = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}.get(facts.get("vendor_id"), platform.machine())
     return f"{vendor} family {family} model {model}"
 
