@@ -20,7 +20,7 @@
 #include <vector>
 
 #if defined(KILN_BENCH_OPENBLAS)
-#include <cblas.h>
+#include "../peers/openblas.hpp"
 #endif
 #if defined(KILN_BENCH_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
@@ -109,12 +109,13 @@ void enter_eigen(const product& p) {
 
 #if defined(KILN_BENCH_OPENBLAS)
 void enter_openblas(const product& p) {
-  enter(p.name(), "openblas", p.m * p.n, [p] {
-    openblas_set_num_threads(p.threads);
+  const peers::openblas& blas = peers::openblas::get();
+  enter(p.name(), "openblas", p.m * p.n, [p, &blas] {
+    blas.set_num_threads(p.threads);
     const auto size = [](std::size_t count) { return static_cast<int>(count); };
-    return [=, a = p.a(), b = p.b(), c = p.c()]() -> const float* {
-      cblas_sgemm(CblasRowMajor, p.a_transposed ? CblasTrans : CblasNoTrans, p.b_transposed ? CblasTrans : CblasNoTrans,
-                  size(p.m), size(p.n), size(p.k), 1, a, size(p.lda()), b, size(p.ldb()), 0, c, size(p.n));
+    return [=, &blas, a = p.a(), b = p.b(), c = p.c()]() -> const float* {
+      blas.sgemm(CblasRowMajor, p.a_transposed ? CblasTrans : CblasNoTrans, p.b_transposed ? CblasTrans : CblasNoTrans,
+                 size(p.m), size(p.n), size(p.k), 1, a, size(p.lda()), b, size(p.ldb()), 0, c, size(p.n));
       return c;
     };
   });
@@ -190,14 +191,15 @@ void enter_kiln_of(const product& p, const std::string& type, const std::string&
 
 void enter_types(const product& p) {
 #if defined(KILN_BENCH_OPENBLAS)
-  enter("gemm/f64/" + p.name().substr(5), "openblas", 0, [p] {
-    openblas_set_num_threads(p.threads);
-    return [p, work = other_product<double>(p)]() mutable {
-      return work([&p](const double* a, const double* b, double* c) {
+  const peers::openblas& blas = peers::openblas::get();
+  enter("gemm/f64/" + p.name().substr(5), "openblas", 0, [p, &blas] {
+    blas.set_num_threads(p.threads);
+    return [p, &blas, work = other_product<double>(p)]() mutable {
+      return work([&p, &blas](const double* a, const double* b, double* c) {
         const auto size = [](std::size_t count) { return static_cast<int>(count); };
-        cblas_dgemm(CblasRowMajor, p.a_transposed ? CblasTrans : CblasNoTrans,
-                    p.b_transposed ? CblasTrans : CblasNoTrans, size(p.m), size(p.n), size(p.k), 1, a, size(p.lda()), b,
-                    size(p.ldb()), 0, c, size(p.n));
+        blas.dgemm(CblasRowMajor, p.a_transposed ? CblasTrans : CblasNoTrans,
+                   p.b_transposed ? CblasTrans : CblasNoTrans, size(p.m), size(p.n), size(p.k), 1, a, size(p.lda()), b,
+                   size(p.ldb()), 0, c, size(p.n));
       });
     };
   });

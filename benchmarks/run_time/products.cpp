@@ -10,7 +10,7 @@
 #include <string>
 
 #if defined(KILN_BENCH_OPENBLAS)
-#include <cblas.h>
+#include "../peers/openblas.hpp"
 #endif
 #if __has_include(<kiln/kiln.hpp>)
 #include "../peers/kiln.hpp"
@@ -54,14 +54,15 @@ void direct_contests(const shape& s) {
     };
   });
 #if defined(KILN_BENCH_OPENBLAS)
-  enter(work, "openblas", s.results(), [s] {
-    openblas_set_num_threads(1);
-    return [s, a = s.a(), b = s.b(), c = buffer("c", s.results())]() -> const float* {
+  const peers::openblas& blas = peers::openblas::get();
+  enter(work, "openblas", s.results(), [s, &blas] {
+    blas.set_num_threads(1);
+    return [s, &blas, a = s.a(), b = s.b(), c = buffer("c", s.results())]() -> const float* {
       const auto size = [](std::size_t count) { return static_cast<int>(count); };
       for (std::size_t i = 0; i < s.batches; ++i)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, s.transposed ? CblasTrans : CblasNoTrans, size(s.m), size(s.n),
-                    size(s.k), 1, a + i * s.m * s.k, size(s.k), b + i * s.k * s.n, size(s.transposed ? s.k : s.n), 0,
-                    c + i * s.m * s.n, size(s.n));
+        blas.sgemm(CblasRowMajor, CblasNoTrans, s.transposed ? CblasTrans : CblasNoTrans, size(s.m), size(s.n),
+                   size(s.k), 1, a + i * s.m * s.k, size(s.k), b + i * s.k * s.n, size(s.transposed ? s.k : s.n), 0,
+                   c + i * s.m * s.n, size(s.n));
       return c;
     };
   });
