@@ -21,6 +21,7 @@ namespace kiln::cpu::inline KILN_VERSION_ISA::detail {
 // Rows and vectors of columns of most tiles: 32 registers hold 8 x 3 with a row of B, 16 hold 6 x 2.
 inline constexpr int direct_height = gemm_row_step == 4 ? 8 : 6, direct_vectors = gemm_row_step == 4 ? 3 : 2;
 inline constexpr int direct_least = gemm_row_step == 4 ? 1 : 2;  // rows of the lowest
+inline constexpr std::int64_t direct_far = 8192;  // elements of a result that the first-level cache does not hold
 
 /// A tile of the result, `Rows` rows of A times `Vectors` vectors of columns of B, all read where they are. If it has
 /// fewer rows, the last is computed again for nothing. `load` and `store` move the last vector of a row.
@@ -31,6 +32,11 @@ template <int Rows, int Vectors, class T, class S, class Load, class Store>
   constexpr int lanes = gemm_vector<T>::lanes, half = Rows / 2;
   constexpr bool whole = Rows > gemm_row_step;
   const std::int64_t depth = p.k, a_row = p.a_row, a_step = p.a_col, b_step = p.b_row, c_row = p.c_row;
+  if constexpr (whole) {
+    // Short sums wait for the lines that they are written to, unless those are in the first-level cache.
+    if (depth <= 32 && p.m * p.n > direct_far)
+      unroll<Rows>([&](int r) __attribute__((always_inline)) { prefetch_row<Vectors * lanes, 1>(c + r * c_row); });
+  }
   const auto load = [&](int v, const auto* from) __attribute__((always_inline)) {
     return v + 1 < Vectors ? load_vector<V>(from + v * lanes) : load_last(from + v * lanes);
   };

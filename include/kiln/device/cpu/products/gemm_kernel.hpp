@@ -108,17 +108,6 @@ template <class T, class S>
   }
 }
 
-// Brings the lines of `Count` elements closer, the last of them too: a row that begins within a line ends in one more
-// line than its size says, and the load that waits for that one holds up the whole tile.
-template <int Count, int ToWrite = 0, class S>
-[[gnu::always_inline]] inline void prefetch_row(const S* from) {
-  constexpr int line = 64 / static_cast<int>(sizeof(S));
-  unroll<(Count + line - 1) / line>([&](int i) __attribute__((always_inline)) {
-    __builtin_prefetch(from + i * line, ToWrite);
-  });
-  __builtin_prefetch(from + Count - 1, ToWrite);
-}
-
 template <class T, class S>
 [[gnu::always_inline]] inline void later_row(gemm_later<T, S>& later) {
   using V = typename gemm_vector<T>::type;

@@ -66,6 +66,17 @@ template <class V, class S>
   }
 }
 
+// Brings the lines of `Count` elements closer, the last of them too: a row that begins within a line ends in one more
+// line than its size says, and the load that waits for that one holds up the whole tile.
+template <int Count, int ToWrite = 0, class S>
+[[gnu::always_inline]] inline void prefetch_row(const S* from) {
+  constexpr int line = 64 / static_cast<int>(sizeof(S));
+  unroll<(Count + line - 1) / line>([&](int i) __attribute__((always_inline)) {
+    __builtin_prefetch(from + i * line, ToWrite);
+  });
+  __builtin_prefetch(from + Count - 1, ToWrite);
+}
+
 // The last `count` lanes of a vector, from 1 to all of them, and zero in those before.
 template <class V>
 [[gnu::always_inline]] inline V last_lanes(V value, int count) {
