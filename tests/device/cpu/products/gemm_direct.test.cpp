@@ -182,6 +182,12 @@ TEST_CASE("gemm direct: results by rows, of operands that lie well in cache") {
   };
   CHECK(turned(100, 64, 16));
   CHECK_FALSE(turned(4, 512, 100));
+  const auto by_columns = [&](std::int64_t n, std::int64_t k, std::int64_t apart) {
+    return gemm_is_direct(gemm_problem<float>{200, n, k, &x, 1, apart, &x, n, 1, &c, n, 1, false, {}});
+  };
+  CHECK(by_columns(200, 60, 2000));
+  CHECK_FALSE(by_columns(200, 80, 2000));  // each column of A on another page
+  CHECK(by_columns(32, 80, 2000));         // which is read once
 }
 
 TEST_CASE("gemm direct: half types are copied for two long sides") {

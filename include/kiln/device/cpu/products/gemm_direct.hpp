@@ -207,18 +207,21 @@ void turn_b(gemm_problem<T>& p, T* to) {
 /// Whether a product had better be done by gemm_direct.
 template <class T>
 bool gemm_is_direct(const gemm_problem<T>& p) {
-  constexpr std::int64_t lanes = gemm_vector<T>::lanes, size = sizeof(T), set = 4096;
+  constexpr std::int64_t lanes = gemm_vector<T>::lanes, size = sizeof(T), page = 4096;
   constexpr bool wide = direct_vectors > 2;
   if (p.c_col != 1 || p.n == 1) return false;
   // Few rows have too few sums to hide their latency.
   if (p.m == 1 ? p.b_col != 1 || p.k > 5 : !wide && p.m < direct_height && p.k > 8) return false;
-  // B is near the second-level cache, or worth the time to make its rows contiguous.
-  const std::int64_t b_size = p.k * p.n;
-  if (b_size * size > (wide ? 2 : 1) * caches().level2) return false;
+  // B is in the second-level cache, with room for A, or worth the time to make its rows contiguous.
+  const std::int64_t b_size = p.k * p.n, most = caches().level2;
+  if (b_size * size > (wide ? std::min(most, std::int64_t{1} << 20) : most)) return false;
   const bool worth = wide && p.m >= 192 && p.b_row == 1;
   if (p.b_col != 1 && !worth && b_size > std::min<std::int64_t>(256 * p.m, 16384)) return false;
+  // Columns of A that are read again and again are not on more pages than a processor has at hand, 72 and more.
+  if (p.a_col != 1 && p.n > 6 * lanes && p.k * std::min(p.a_col * size, page) > 64 * page) return false;
   // Not too many lines that are read one after the other meet in one set of a cache, and are not single ones for long.
-  const bool meet = (p.b_col == 1 && p.b_row * size % set == 0) || (p.a_col != 1 && p.a_col * size % set == 0);
+  const std::int64_t set = p.m < 192 ? page : page / 2;
+  const bool meet = (p.b_col == 1 && p.b_row * size % set == 0) || (p.a_col != 1 && p.a_col * size % page == 0);
   if (meet && p.k > (wide ? 256 : 32)) return false;
   if (p.k > (wide ? 2048 : 512)) return false;
   if (!gemm_masked<T> && p.n % lanes != 0 && (p.k > 8 || p.n < 4 * lanes)) return false;
