@@ -92,13 +92,13 @@ class backward_pass {
     }
     if (!any) return false;
     for (int i = 0; i < node.input_count; ++i) pass.add(pass.input(node, i));
-    node.backward_all(gradients.begin(), records.begin());
+    call_virtual<&graph_node::backward_all>(node, gradients.begin(), records.begin());
     return true;
   }
 
  private:
   const ref<gradient_record>& input(const graph_node& node, int i) const {
-    return gradients_.goes_through(node) ? *node.between() : node.inputs[i];
+    return gradients_.goes_through(node) ? *call_virtual<&graph_node::between>(node) : node.inputs[i];
   }
   bool is_captured(const gradient_record& record) const {
     return std::any_of(captures_->begin(), captures_->end(),
@@ -108,17 +108,18 @@ class backward_pass {
   void go_to_captured(graph_node& view) {
     graph_node* end = &view;
     while (!gradients_.goes_through(*end)) {
-      const ref<gradient_record>* const between = end->between();
+      const ref<gradient_record>* const between = call_virtual<&graph_node::between>(*end);
       if (!between || !(*between)->producer) return;
       end = (*between)->producer.get();
       if (is_captured(**between)) break;
     }
-    for (graph_node* v = &view; v != end; v = (*v->between())->producer.get()) gradients_.go_through(*v);
+    for (graph_node* v = &view; v != end; v = (*call_virtual<&graph_node::between>(*v))->producer.get())
+      gradients_.go_through(*v);
   }
   void run(bool retain) {
     if (const auto make = hook_watch.load(std::memory_order_relaxed)) hooks_ = make();
     watched([&](pass_watch& w) {
-      if (!queue_.empty()) w.start(queue_.front());
+      if (!queue_.empty()) call_virtual<&pass_watch::start>(w, queue_.front());
     });
     while (!queue_.empty()) {
       const ref<gradient_record> record = pop();
@@ -134,12 +135,12 @@ class backward_pass {
         any = node->run_outputs(*this, *node, record, gradient);
       } else if (any) {
         for (int i = 0; i < node->input_count; ++i) add(input(*node, i));
-        node->backward_last(gradient, record);
+        call_virtual<&graph_node::backward_last>(*node, gradient, record);
       }
-      watched([&](pass_watch& w) { w.done(*node); });
-      if (any && !retain) node->release();
+      watched([&](pass_watch& w) { call_virtual<&pass_watch::done>(w, *node); });
+      if (any && !retain) call_virtual<&graph_node::release>(*node);
     }
-    watched([](pass_watch& w) { w.finish(); });
+    watched([](pass_watch& w) { call_virtual<&pass_watch::finish>(w); });
   }
 
   void add(const ref<gradient_record>& record) {
@@ -160,7 +161,7 @@ class backward_pass {
   // The gradient of a record, now that it is complete.
   ref<tensor_state> arrived(gradient_record& record) {
     ref<tensor_state> gradient = std::exchange(gradients_.slot(record).gradient, nullptr);
-    if (hooks_) gradient = hooks_->complete(record, gradient);
+    if (hooks_) gradient = call_virtual<&pass_watch::complete>(*hooks_, record, gradient);
     if (captures_)
       for (capture& c : *captures_)
         if (c.record.get() == &record) c.gradient = gradient;
@@ -177,7 +178,7 @@ class backward_pass {
   gradient_pass gradients_;
   vector_of<ref<gradient_record>> queue_;
   std::vector<capture>* captures_;
-  std::unique_ptr<pass_watch> hooks_;
+  owned_watch hooks_;
 };
 
 KILN_INLINE void set_outputs(graph_node& node, int count) {

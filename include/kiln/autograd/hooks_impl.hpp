@@ -73,7 +73,7 @@ class hooked_leaves final : public pass_watch {
 
 KILN_INLINE gradient_hook_handle add_hook(const ref<gradient_record>& record, std::unique_ptr<gradient_hook> hook) {
   static std::atomic<std::uint64_t> next{1};
-  hook_watch = [] { return std::unique_ptr<pass_watch>(new hooked_leaves); };
+  hook_watch = [] { return owned_watch(new hooked_leaves); };
   hook->number = next.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t number = hook->number;
   gradient_hook** last = &record->hooks;

@@ -23,10 +23,16 @@ class pass_watch {
   virtual void done(const graph_node& node) = 0;
   /// After the last node.
   virtual void finish() = 0;
+  /// The end of one that a pass made; called as a node's end is.
+  virtual void end() noexcept { delete this; }
 };
+struct watch_end {
+  void operator()(pass_watch* watch) const noexcept { call_virtual<&pass_watch::end>(*watch); }
+};
+using owned_watch = std::unique_ptr<pass_watch, watch_end>;
 
 /// Makes what runs hooks; set once there is one.
-inline constinit std::atomic<std::unique_ptr<pass_watch> (*)()> hook_watch{nullptr};
+inline constinit std::atomic<owned_watch (*)()> hook_watch{nullptr};
 /// Set while this thread looks for nans.
 inline thread_local pass_watch* anomaly_watch = nullptr;
 

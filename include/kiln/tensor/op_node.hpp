@@ -19,7 +19,7 @@ class op_node : public graph_node {
     if (walkable_again_) return;
     for (int i = 0; i < input_count; ++i) inputs[i] = nullptr;
     freed = true;
-    forget();
+    call_virtual<&op_node::forget>(*this);
   }
   const device_functions& device() const { return device_; }
 

@@ -55,7 +55,15 @@ inline void destroy(gradient_record* record) noexcept;
 
 namespace detail {
 struct runnable;
+
+/// A call of a virtual function by its place in the object's table, which is what every such call comes to. Where g++
+/// knows the function it compiles that of every class, to see whether to inline it, even of those that a file makes no
+/// object of.
+template <auto Function, class Object, class... A>
+inline decltype(auto) call_virtual(Object& object, A&&... a) {
+  return (object.*Function)(std::forward<A>(a)...);
 }
+}  // namespace detail
 
 /// What is called when a gradient is complete; the record that it belongs to owns it.
 struct gradient_hook {
@@ -107,13 +115,15 @@ struct graph_node {
   /// The same for a node with one output and a pass that has no further use for its gradient: a node may let go of it
   /// as soon as it has read it.
   virtual void backward_last(ref<tensor_state>& gradient, const ref<gradient_record>& output) {
-    backward_all(&gradient, &output);
+    detail::call_virtual<&graph_node::backward_all>(*this, &gradient, &output);
   }
   /// Lets go of everything `backward` needs.
   virtual void release() = 0;
+  /// Its end, by call_virtual too: a destructor of each class would bring all else of the class along.
+  virtual void end() noexcept { delete this; }
 };
 inline void destroy(graph_node* node) noexcept {
-  delete node;
+  detail::call_virtual<&graph_node::end>(*node);
 }
 
 namespace detail {
@@ -320,9 +330,9 @@ inline void graph_node::backward_recorded(const ref<tensor_state>&, const ref<gr
 }
 inline void graph_node::backward_all(const ref<tensor_state>* gradients, const ref<gradient_record>* outputs) {
   if (grad_enabled())
-    backward_recorded(gradients[0], outputs[0]);
+    detail::call_virtual<&graph_node::backward_recorded>(*this, gradients[0], outputs[0]);
   else
-    backward(gradients[0]);
+    detail::call_virtual<&graph_node::backward>(*this, gradients[0]);
 }
 
 }  // namespace kiln
