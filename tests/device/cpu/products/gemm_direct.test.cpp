@@ -73,6 +73,7 @@ TEST_CASE("gemm direct: every layout is what a plain loop gives, and finished on
     for (int kind = 0; kind < 4; ++kind) {
       wrong += wrong_elements<float>(150, 30, 120, kind % 2 == 0, kind / 2 == 0, true);
       wrong += wrong_elements<float>(200, 140, 270, kind % 2 == 0, kind / 2 == 0, true);
+      wrong += wrong_elements<float>(330, 300, 20, kind % 2 == 0, kind / 2 == 0, true);
       wrong += wrong_elements<float>(30, 310, 100, kind % 2 == 0, kind / 2 == 0, false);
       wrong += wrong_elements<double>(9, 5000, 3, kind % 2 == 0, kind / 2 == 0, true);
     }
@@ -84,7 +85,8 @@ TEST_CASE_TEMPLATE("gemm direct: half types are computed in float and rounded on
   int wrong = 0;
   for (const int threads : {1, 3}) {
     kiln::cpu::set_num_threads(threads);
-    for (const auto [m, n, k] : {std::array<std::int64_t, 3>{64, 75, 33}, {131, 64, 16}, {70, 300, 101}}) {
+    for (const auto [m, n, k] :
+         {std::array<std::int64_t, 3>{64, 75, 33}, {131, 64, 16}, {70, 300, 101}, {400, 80, 33}}) {
       for (int kind = 0; kind < 8; ++kind) {
         const bool a_by_rows = kind % 2 == 0, b_by_rows = kind / 2 % 2 == 0, add = kind / 4 == 1;
         const auto a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 4), before = numbers<float>(m * n, 2);
@@ -134,16 +136,20 @@ TEST_CASE_TEMPLATE("gemm direct: elements become floats up to the last and no fu
 }
 
 TEST_CASE("gemm direct: rounded sums are the same bits on any number of threads") {
-  for (const auto [m, n, k] : {std::array<std::int64_t, 3>{203, 90, 75}, {21, 1003, 110}, {9, 777, 40}}) {
+  for (const auto [m, n, k] :
+       {std::array<std::int64_t, 3>{203, 90, 75}, {21, 1003, 110}, {9, 777, 40}, {300, 310, 75}}) {
     auto a = numbers<float>(m * k, 3), b = numbers<float>(k * n, 5);
     for (float& x : a) x /= 3;
-    std::vector<float> one;
-    for (const int threads : {1, 2, 3, 7}) {
-      kiln::cpu::set_num_threads(threads);
-      std::vector<float> c(static_cast<std::size_t>(m * n));
-      gemm_direct(gemm_problem<float>{m, n, k, a.data(), k, 1, b.data(), n, 1, c.data(), n, 1, false, {}});
-      if (threads == 1) one = c;
-      CHECK(c == one);
+    for (const bool b_by_rows : {true, false}) {
+      std::vector<float> one;
+      for (const int threads : {1, 2, 3, 7}) {
+        kiln::cpu::set_num_threads(threads);
+        std::vector<float> c(static_cast<std::size_t>(m * n));
+        gemm_direct(gemm_problem<float>{
+            m, n, k, a.data(), k, 1, b.data(), b_by_rows ? n : 1, b_by_rows ? 1 : k, c.data(), n, 1, false, {}});
+        if (threads == 1) one = c;
+        CHECK(c == one);
+      }
     }
   }
 }
@@ -156,6 +162,8 @@ TEST_CASE("gemm direct: the longer side is shared, in even parts") {
   };
   CHECK(parts(784, 256, 64) == std::array<std::int64_t, 2>{784, 56});   // 14 parts of 7 tiles
   CHECK(parts(64, 256, 784) == std::array<std::int64_t, 2>{256, 128});  // B is larger than A
+  CHECK_FALSE(direct_shares(256, 256, 256, 8, 16, true).by_rows);       // each turns its own columns of B
+  CHECK(direct_shares(256, 100, 256, 8, 16, true).by_rows);             // of which there are too few
   CHECK(parts(20, 30, 40) == std::array<std::int64_t, 2>{20, 20});      // too little for two
   kiln::cpu::set_num_threads(1);
   CHECK(parts(784, 256, 64) == std::array<std::int64_t, 2>{784, 784});
@@ -186,8 +194,8 @@ TEST_CASE("gemm direct: results by rows, of operands that lie well in cache") {
     return gemm_is_direct(gemm_problem<float>{200, n, k, &x, 1, apart, &x, n, 1, &c, n, 1, false, {}});
   };
   CHECK(by_columns(200, 60, 2000));
-  CHECK_FALSE(by_columns(200, 80, 2000));  // each column of A on another page
-  CHECK(by_columns(32, 80, 2000));         // which is read once
+  CHECK_FALSE(by_columns(200, 80, 2000));                      // each column of A on another page
+  CHECK(by_columns(2 * gemm_vector<float>::lanes, 80, 2000));  // which is read once
 }
 
 TEST_CASE("gemm direct: half types are copied for two long sides") {
@@ -196,9 +204,10 @@ TEST_CASE("gemm direct: half types are copied for two long sides") {
   const auto direct = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t step) {
     return gemm_is_direct_half(gemm_problem<kiln::half>{m, n, k, &x, k * step, step, &x, n, 1, &c, n, 1, false, {}});
   };
-  CHECK(direct(64, 256, 784, 1) == (direct_vectors > 2));
+  CHECK(direct(128, 128, 128, 1) == (direct_vectors > 2));
+  CHECK_FALSE(direct(400, 500, 784, 1));  // copies of both would leave the second-level cache
   CHECK_FALSE(direct(8, 256, 784, 1));
   CHECK_FALSE(direct(64, 8, 784, 1));
   CHECK_FALSE(direct(64, 4096, 4096, 1));
-  CHECK_FALSE(direct(64, 256, 784, 2));  // no lines
+  CHECK_FALSE(direct(128, 128, 128, 2));  // no lines
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <kiln/device/cpu/processor/caches.hpp>
 #include <kiln/device/cpu/processor/isa.hpp>
@@ -140,16 +141,19 @@ template <int Rows, class T, class S>
 
 /// How a product is shared among the threads: its longer side, as the other operand is read by all of them, in several
 /// parts for each thread if those are not too small, and no thread has a twenty-fourth more than its part, else in one.
+/// A B that is turned for it is so by columns, which each thread turns for itself, if there are enough for all.
 struct direct_shares {
   bool by_rows = true;
   std::int64_t grain;
+  std::int64_t threads = available_threads();
 
-  [[gnu::cold]] direct_shares(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t tall, std::int64_t lanes)
+  [[gnu::cold]] direct_shares(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t tall, std::int64_t lanes,
+                              bool turned = false)
       : grain(m) {
     constexpr std::int64_t least = std::int64_t{1} << 17;  // multiplications: less is not worth another thread
-    const std::int64_t threads = available_threads(), most = m * n * k / least;
+    const std::int64_t most = m * n * k / least;
     if (threads == 1 || most < 2) return;
-    by_rows = m >= n;
+    by_rows = m >= n && !(turned && m < 4 * n && n >= 6 * lanes * threads);
     const std::int64_t unit = by_rows ? tall : lanes, units = divide_up(by_rows ? m : n, unit);
     const auto longest = [&](std::int64_t part) { return divide_up(divide_up(units, part), threads) * part; };
     const std::int64_t whole = divide_up(units, std::min(most, threads));
@@ -190,18 +194,10 @@ void turn_columns(const gemm_problem<S>& p, std::int64_t j, T* to, std::int64_t 
   for (int i = 0; i < count; ++i) store_vector(to + (q + i) * row, square[i]);
 }
 
-/// Makes the rows of B contiguous.
-template <class T>
-void turn_b(gemm_problem<T>& p, T* to) {
-  constexpr int lanes = gemm_vector<T>::lanes;
-  const std::int64_t row = turned_row<T>(p.n);
-  if (p.b_row != 1 || p.k < (gemm_masked<T> ? 3 : lanes)) return p.move_b(to, row, 1);
-  parallel_for(divide_up(p.n, lanes), 1 + 16384 / (lanes * p.k), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t j = begin * lanes; j < end * lanes; j += lanes) turn_columns(p, j, to + j, row);
-  });
-  p.b = to;
-  p.b_row = row;
-  p.b_col = 1;
+/// The bytes that an operand may have which is read again and again from the second-level cache, beside what else is
+/// there: with a larger one, the third is farther away.
+inline std::int64_t direct_near() {
+  return std::min(caches().level2, std::int64_t{1} << 20);
 }
 
 /// Whether a product had better be done by gemm_direct.
@@ -213,8 +209,8 @@ bool gemm_is_direct(const gemm_problem<T>& p) {
   // Few rows have too few sums to hide their latency.
   if (p.m == 1 ? p.b_col != 1 || p.k > 5 : !wide && p.m < direct_height && p.k > 8) return false;
   // B is in the second-level cache, with room for A, or worth the time to make its rows contiguous.
-  const std::int64_t b_size = p.k * p.n, most = caches().level2;
-  if (b_size * size > (wide ? std::min(most, std::int64_t{1} << 20) : most)) return false;
+  const std::int64_t b_size = p.k * p.n;
+  if (b_size * size > (wide ? direct_near() : caches().level2)) return false;
   const bool worth = wide && p.m >= 192 && p.b_row == 1;
   if (p.b_col != 1 && !worth && b_size > std::min<std::int64_t>(256 * p.m, 16384)) return false;
   // Columns of A that are read again and again are not on more pages than a processor has at hand, 72 and more.
@@ -232,19 +228,20 @@ bool gemm_is_direct(const gemm_problem<T>& p) {
 }
 
 /// The tiles of a product whose rows of B are contiguous; those of C, of half types perhaps, are from `c` on.
-/// `prepare(begin, end)` is called for each share before it is begun.
+/// `prepare(begin, end, slot)` is called for each share before it is begun and says where the operands are.
 template <class T, class S, class Prepare>
 void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares, Prepare prepare) {
   constexpr std::int64_t tall = direct_height, lanes = gemm_vector<T>::lanes, block = direct_vectors * lanes;
   // Columns of which B takes half of a first-level cache, if one tile does not take more.
   const std::int64_t wide = std::max<std::int64_t>(std::int64_t{16384 / sizeof(T)} / p.k / block, 1) * block;
-  const auto part = [&](std::int64_t row, std::int64_t row_end, std::int64_t begin, std::int64_t end) {
+  const auto part = [&](const gemm_problem<T>& q, std::int64_t row, std::int64_t row_end, std::int64_t begin,
+                        std::int64_t end) {
     for (std::int64_t col = begin, col_end = begin; col < end; col = col_end) {
       col_end = end - col <= wide + lanes ? end : col + wide;
       std::int64_t i = row;
       const auto rows = [&](auto most) {
         const int number = static_cast<int>(std::min<std::int64_t>(most(), row_end - i));
-        direct_rows<most()>(p, number, p.a + i * p.a_row, p.b + col, c + i * p.c_row + col, col_end - col);
+        direct_rows<most()>(q, number, q.a + i * p.a_row, q.b + col, c + i * p.c_row + col, col_end - col);
         i += number;
       };
       while (row_end - i >= tall) rows(std::integral_constant<int, direct_height>{});
@@ -257,73 +254,101 @@ void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares,
   // Rows of which an epilogue finds the result in the second-level cache, and every block of columns those of A.
   const std::int64_t kept = caches().level2 / (4 * p.k * std::int64_t{sizeof(T)});
   const std::int64_t high = tall * (1 + std::min((std::int64_t{1} << 16) / p.n, kept) / tall);
-  if (shares.by_rows) {
-    parallel_for(p.m, shares.grain, [&](std::int64_t begin, std::int64_t end) {
-      prepare(begin, end);
-      for (std::int64_t row = begin; row < end; row += high) part(row, std::min(row + high, end), 0, p.n);
-    });
-  } else {
-    parallel_for(p.n, shares.grain, [&](std::int64_t begin, std::int64_t end) {
-      prepare(begin, end);
-      for (std::int64_t row = 0; row < p.m; row += high) part(row, std::min(row + high, p.m), begin, end);
-    });
-  }
+  const bool by_rows = shares.by_rows;
+  parallel_for(by_rows ? p.m : p.n, shares.grain, static_cast<int>(shares.threads),
+               [&](std::int64_t begin, std::int64_t end, int slot) {
+                 const gemm_problem<T> q = prepare(begin, end, slot);
+                 const std::int64_t last = by_rows ? end : p.m;
+                 for (std::int64_t row = by_rows ? begin : 0; row < last; row += high)
+                   part(q, row, std::min(row + high, last), by_rows ? 0 : begin, by_rows ? p.n : end);
+               });
 }
 
 /// The product of a problem that gemm_is_direct.
 template <class T>
 void gemm_direct(gemm_problem<T> p) {
-  const gemm_scratch<T> copy(p.b_col == 1 ? 0 : p.k * turned_row<T>(p.n));
-  if (p.b_col != 1) turn_b(p, copy.data());
-  const direct_shares shares(p.m, p.n, p.k, direct_height, gemm_vector<T>::lanes);
-  direct_product(p, p.c, shares, [](std::int64_t, std::int64_t) {});
+  constexpr std::int64_t lanes = gemm_vector<T>::lanes;
+  const bool copied = p.b_col != 1, turned = copied && p.b_row == 1 && p.k >= (gemm_masked<T> ? 3 : lanes);
+  const std::int64_t row = turned_row<T>(p.n);
+  const gemm_scratch<T> copy(copied ? p.k * row : 0);
+  const direct_shares shares(p.m, p.n, p.k, direct_height, lanes, turned);
+  const gemm_problem<T> from(p);
+  if (turned) {
+    p.b = copy.data();
+    p.b_row = row;
+    p.b_col = 1;
+  } else if (copied) {
+    p.move_b(copy.data(), row, 1);
+  }
+  const auto turn = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t j = begin; j < end; j += lanes) turn_columns(from, j, copy.data() + j, row);
+  };
+  if (turned && shares.by_rows) parallel_for(p.n, lanes * (1 + 16384 / (lanes * p.k)), turn);
+  direct_product(p, p.c, shares, [&](std::int64_t begin, std::int64_t end, int) {
+    if (turned && !shares.by_rows) turn(begin, end);
+    return p;
+  });
 }
 
-/// Whether a product of half types is one of floats once they are copied: both sides are worth the copy.
+/// Whether a product of half types is one of floats once they are copied: both sides are worth the copy, and where no
+/// operand has to be turned, writing the copies does not take longer than to pack a panel at a time.
 template <class S>
 bool gemm_is_direct_half(const gemm_problem<S>& p) {
   constexpr std::int64_t size = sizeof(float);
+  const std::int64_t near = direct_near();
   return direct_vectors > 2 && p.c_col == 1 && p.m >= 64 && p.n >= 64 && p.k >= 16 && p.k <= 2048 &&
-         p.k * p.n * size <= caches().level2 && (p.a_col == 1 || p.a_row == 1) && (p.b_col == 1 || p.b_row == 1);
+         (p.b_col == 1 ? 2 * (p.m + p.n) : p.n) * p.k * size <= near && (p.a_col == 1 || p.a_row == 1) &&
+         (p.b_col == 1 || p.b_row == 1);
 }
 
-/// The product of a problem that gemm_is_direct_half: every element becomes a float once. What is shared by rows or by
-/// columns each thread copies for itself, the other operand all threads together.
+/// The product of a problem that gemm_is_direct_half: elements become floats once. What is shared by rows or by columns
+/// each thread copies for itself; the other operand too where its share is long enough to make up for that, else all
+/// threads together, and then part of it comes from another core.
 template <class S>
 void gemm_direct_half(const gemm_problem<S>& p) {
   constexpr std::int64_t lanes = gemm_vector<float>::lanes;
-  const bool a_rows = p.a_col == 1;
+  const direct_shares shares(p.m, p.n, p.k, direct_height, lanes);
+  const bool a_rows = p.a_col == 1, by_rows = shares.by_rows, own = (by_rows ? p.m : p.n) >= 64 * shares.threads;
   const std::int64_t a_pitch = turned_row<float>(a_rows ? p.k : p.m), b_pitch = turned_row<float>(p.n);
-  const gemm_scratch<float> memory((a_rows ? p.m : p.k) * a_pitch + p.k * b_pitch);
-  float *const b = memory.data(), *const a = b + p.k * b_pitch;
-  const auto copy_a = [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t a_size = (a_rows ? p.m : p.k) * a_pitch, b_size = p.k * b_pitch;
+  const std::int64_t apart = own ? by_rows ? b_size : a_size : 0;  // from one thread's copy to the next
+  const gemm_scratch<float> memory(a_size + b_size + (shares.threads - 1) * apart);
+  const gemm_scratch<bool> copied(shares.threads);
+  std::fill_n(copied.data(), shares.threads, false);
+  float *const b = memory.data(), *const a = b + b_size + (by_rows ? (shares.threads - 1) * apart : 0);
+  const auto copy_a = [&](std::int64_t begin, std::int64_t end, float* to) {
     if (a_rows) {
-      for (std::int64_t i = begin; i < end; ++i) copy_to_floats(p.a + i * p.a_row, a + i * a_pitch, p.k);
+      for (std::int64_t i = begin; i < end; ++i) copy_to_floats(p.a + i * p.a_row, to + i * a_pitch, p.k);
     } else {
       for (std::int64_t q = 0; q < p.k; ++q)
-        copy_to_floats(p.a + q * p.a_col + begin, a + q * a_pitch + begin, end - begin);
+        copy_to_floats(p.a + q * p.a_col + begin, to + q * a_pitch + begin, end - begin);
     }
   };
-  const auto copy_b = [&](std::int64_t begin, std::int64_t end) {
+  const auto copy_b = [&](std::int64_t begin, std::int64_t end, float* to) {
     if (p.b_col == 1) {
       for (std::int64_t q = 0; q < p.k; ++q)
-        copy_to_floats(p.b + q * p.b_row + begin, b + q * b_pitch + begin, end - begin);
+        copy_to_floats(p.b + q * p.b_row + begin, to + q * b_pitch + begin, end - begin);
     } else {
-      for (std::int64_t j = begin; j < end; j += lanes) turn_columns(p, j, b + j, b_pitch);
+      for (std::int64_t j = begin; j < end; j += lanes) turn_columns(p, j, to + j, b_pitch);
     }
   };
-  const direct_shares shares(p.m, p.n, p.k, direct_height, lanes);
-  const std::int64_t grain = lanes * (1 + 16384 / (lanes * p.k));
+  const auto copy_other = [&](std::int64_t begin, std::int64_t end, int slot) {
+    by_rows ? copy_b(begin, end, b + slot * apart) : copy_a(begin, end, a + slot * apart);
+  };
+  const std::int64_t other = by_rows ? p.n : p.m;
+  if (!own)
+    parallel_for(other, lanes * (1 + 16384 / (lanes * p.k)),
+                 [&](std::int64_t begin, std::int64_t end) { copy_other(begin, end, 0); });
   const gemm_problem<float> floats{
       p.m, p.n,   p.k,    a,        a_rows ? a_pitch : 1, a_rows ? 1 : a_pitch, b, b_pitch, 1, nullptr, p.c_row,
       1,   p.add, p.done, p.swapped};
-  if (shares.by_rows) {
-    parallel_for(p.n, grain, copy_b);
-    direct_product(floats, p.c, shares, copy_a);
-  } else {
-    parallel_for(p.m, grain, copy_a);
-    direct_product(floats, p.c, shares, copy_b);
-  }
+  direct_product(floats, p.c, shares, [&](std::int64_t begin, std::int64_t end, int slot) {
+    if (own && !std::exchange(copied.data()[slot], true)) copy_other(0, other, slot);
+    by_rows ? copy_a(begin, end, a) : copy_b(begin, end, b);
+    gemm_problem<float> q(floats);
+    (by_rows ? q.b : q.a) += slot * apart;
+    return q;
+  });
 }
 
 }  // namespace kiln::cpu::inline KILN_VERSION_ISA::detail
