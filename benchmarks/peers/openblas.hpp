@@ -10,7 +10,6 @@
 
 #include <dlfcn.h>
 
-#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 
