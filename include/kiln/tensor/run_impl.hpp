@@ -297,9 +297,9 @@ KILN_INLINE const history_functions* check_in_place(const expression_facts& f, c
                               "recorded: use no_grad, or change a copy of the leaf (w * 1.0f)"));
   if (target.autograd_metadata && target.autograd_metadata->leaf) {
     // Updating a parameter is the end of its old value, not a step of a computation.
-    const ref<gradient_record> own = std::exchange(target.autograd_metadata, nullptr);
+    ref<gradient_record> own = std::exchange(target.autograd_metadata, nullptr);
     history = recorded();
-    target.autograd_metadata = own;
+    target.autograd_metadata = std::move(own);
     if (history)
       throw graph_error(
           "in place: the tensor is a leaf that requires grad and the new value depends on others that do: "

@@ -447,7 +447,11 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   Tensor& update(const E& e) {
     using V = typename E::value_type;
     static_assert(detail::dtype_in_place<V, T>::checked);
-    detail::compute_in_place(cast<T>(e), state());
+    // What has the type already is not copied for it, with all of its tensors.
+    if constexpr (std::is_same_v<V, T>)
+      detail::compute_in_place(e, state());
+    else
+      detail::compute_in_place(cast<T>(e), state());
     return *this;
   }
 
