@@ -44,7 +44,7 @@ template <int Rows, int Vectors, class T, class S, class Load, class Store>
   V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
   const auto add = [&](auto value) __attribute__((always_inline)) {
     V columns[std::size_t{Vectors}];
-    unroll<Vectors>([&](int v) __attribute__((always_inline)) { columns[v] = load(v, b); });
+    unroll<Vectors>([&](int v) __attribute__((always_inline)) { columns[v] = loaded_once<Rows>(load(v, b)); });
     b += b_step;
     unroll<Rows>([&](int r) __attribute__((always_inline)) {
       const T x = value(r);

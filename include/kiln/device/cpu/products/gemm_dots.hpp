@@ -78,9 +78,9 @@ template <int Rows, class T>
   V sum[std::size_t{Rows}][4] = {};
   const auto add = [&](auto at) __attribute__((always_inline)) {
     V values[4];
-    unroll<4>([&](int c) __attribute__((always_inline)) { values[c] = at(column[c]); });
+    unroll<4>([&](int c) __attribute__((always_inline)) { values[c] = loaded_once<Rows>(at(column[c])); });
     unroll<Rows>([&](int r) __attribute__((always_inline)) {
-      const V value = at(row[r]);
+      const V value = loaded_once<4>(at(row[r]));
       unroll<4>([&](int c) __attribute__((always_inline)) { sum[r][c] += value * values[c]; });
     });
   };

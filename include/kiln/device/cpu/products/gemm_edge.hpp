@@ -49,8 +49,10 @@ template <int Rows, int Vectors, class T, class S>
       const T* from = b.data;
       for (std::int64_t q = 0, at = 0; q < depth; ++q, from += b.step, at += a.step) {
         V columns[std::size_t{Vectors}];
-        unroll<Vectors - 1>([&](int v) __attribute__((always_inline)) { columns[v] = load_vector<V>(from + v * N); });
-        columns[Vectors - 1] = load_last(from + (Vectors - 1) * N);
+        unroll<Vectors - 1>([&](int v) __attribute__((always_inline)) {
+          columns[v] = loaded_once<Rows>(load_vector<V>(from + v * N));
+        });
+        columns[Vectors - 1] = loaded_once<Rows>(load_last(from + (Vectors - 1) * N));
         unroll<Rows>([&](int r) __attribute__((always_inline)) {
           const T value = row[r][at];
           unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] += columns[v] * value; });

@@ -66,6 +66,16 @@ template <class V, class S>
   }
 }
 
+// A value that is used `Uses` times, loaded once for all of them. g++ would rather read it again by each instruction
+// that uses it, and a tile of sums then waits for loads, of which processors do no more in a cycle than sums.
+template <int Uses, class V>
+[[gnu::always_inline]] inline V loaded_once(V value) {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  if constexpr (Uses > 1) asm("" : "+v"(value));
+#endif
+  return value;
+}
+
 // Brings the lines of `Count` elements closer, the last of them too: a row that begins within a line ends in one more
 // line than its size says, and the load that waits for that one holds up the whole tile.
 template <int Count, int ToWrite = 0, class S>
