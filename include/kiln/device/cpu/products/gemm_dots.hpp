@@ -58,22 +58,23 @@ template <int Rows, class T>
   unroll<Rows>([&](int r) __attribute__((always_inline)) { row[r] = p.a + std::min(i + r, p.m - 1) * p.a_row; });
   unroll<4>([&](int c) __attribute__((always_inline)) { column[c] = p.b + std::min(j + c, p.n - 1) * p.b_col; });
   const std::int64_t columns = std::min<std::int64_t>(4, p.n - j);
-  const auto put = [&](int r, const T(&total)[4]) __attribute__((always_inline)) {
-    if (i + r >= p.m) return;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      T& to = p.c[(i + r) * p.c_row + (j + c) * p.c_col];
-      to = p.add ? to + total[c] : total[c];
+  T total[std::size_t{Rows}][4] = {};
+  const auto put = [&]() __attribute__((always_inline)) {
+    const std::int64_t rows = std::min<std::int64_t>(Rows, p.m - i);
+    T* line = p.c + i * p.c_row + j * p.c_col;
+    for (std::int64_t r = 0; r < rows; ++r, line += p.c_row) {
+      T* to = line;
+      for (std::int64_t c = 0; c < columns; ++c, to += p.c_col) *to = p.add ? *to + total[r][c] : total[r][c];
     }
   };
   // Where loads cannot be masked, less than a vector is read one by one.
   if constexpr (!gemm_masked<T>)
     if (p.k < lanes) {
-      T total[std::size_t{Rows}][4] = {};
       for (std::int64_t q = 0; q < p.k; ++q)
         unroll<Rows>([&](int r) __attribute__((always_inline)) {
           unroll<4>([&](int c) __attribute__((always_inline)) { total[r][c] += row[r][q] * column[c][q]; });
         });
-      return unroll<Rows>([&](int r) __attribute__((always_inline)) { put(r, total[r]); });
+      return put();
     }
   V sum[std::size_t{Rows}][4] = {};
   const auto add = [&](auto at) __attribute__((always_inline)) {
@@ -97,11 +98,8 @@ template <int Rows, class T>
       add([ last = p.k - lanes, rest ](const T* from)
               __attribute__((always_inline)) { return last_lanes(load_vector<V>(from + last), rest); });
   }
-  unroll<Rows>([&](int r) __attribute__((always_inline)) {
-    T total[4];
-    sum_four(sum[r], total);
-    put(r, total);
-  });
+  unroll<Rows>([&](int r) __attribute__((always_inline)) { sum_four(sum[r], total[r]); });
+  put();
 }
 
 // Sums of the lanes of as many vectors as each has, that of a[i] in lane i of the first.
