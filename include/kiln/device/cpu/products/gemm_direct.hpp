@@ -32,7 +32,7 @@ template <int Rows, int Vectors, class T, class S, class Load, class Store>
   using V = typename gemm_vector<T>::type;
   constexpr int lanes = gemm_vector<T>::lanes, half = Rows / 2;
   constexpr bool whole = Rows > gemm_row_step;
-  const std::int64_t depth = p.k, a_row = p.a_row, a_step = p.a_col, b_step = p.b_row, c_row = p.c_row;
+  const std::int64_t depth = p.k, a_row = p.a_row, a_step = step_bytes<T>(p.a_col), b_step = p.b_row, c_row = p.c_row;
   if constexpr (whole) {
     // Short sums wait for the lines that they are written to, unless those are in the first-level cache.
     if (depth <= 32 && p.m * p.n > direct_far)
@@ -56,14 +56,14 @@ template <int Rows, int Vectors, class T, class S, class Load, class Store>
     const T* row[] = {a, a + half * a_row};
     for (std::int64_t q = 0; q < depth; ++q) {
       add([&](int r) __attribute__((always_inline)) { return row[r / half][r % half * a_row]; });
-      row[0] += a_step;
-      row[1] += a_step;
+      row[0] = step_on(row[0], a_step);
+      row[1] = step_on(row[1], a_step);
     }
   } else {
     const T* row[std::size_t{Rows}];
     unroll<Rows>([&](int r) __attribute__((always_inline)) { row[r] = a + std::min(r, rows - 1) * a_row; });
     for (std::int64_t q = 0, at = 0; q < depth; ++q, at += a_step)
-      add([&](int r) __attribute__((always_inline)) { return row[r][at]; });
+      add([&](int r) __attribute__((always_inline)) { return *step_on(row[r], at); });
   }
   const bool more = p.add;
   unroll<Rows>([&](int r) __attribute__((always_inline)) {

@@ -44,17 +44,18 @@ template <int Rows, int Vectors, class T, class S>
   for (int rows = c.rows; rows > 0; rows -= Rows, first += Rows * a.row, to += Rows * c.row) {
     const T* row[std::size_t{Rows}];
     unroll<Rows>([&](int r) __attribute__((always_inline)) { row[r] = first + std::min(r, rows - 1) * a.row; });
+    const std::int64_t a_step = step_bytes<T>(a.step);
     V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
     const auto add_products = [&](auto load_last) __attribute__((always_inline)) {
       const T* from = b.data;
-      for (std::int64_t q = 0, at = 0; q < depth; ++q, from += b.step, at += a.step) {
+      for (std::int64_t q = 0, at = 0; q < depth; ++q, from += b.step, at += a_step) {
         V columns[std::size_t{Vectors}];
         unroll<Vectors - 1>([&](int v) __attribute__((always_inline)) {
           columns[v] = loaded_once<Rows>(load_vector<V>(from + v * N));
         });
         columns[Vectors - 1] = loaded_once<Rows>(load_last(from + (Vectors - 1) * N));
         unroll<Rows>([&](int r) __attribute__((always_inline)) {
-          const T value = row[r][at];
+          const T value = *step_on(row[r], at);
           unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[r][v] += columns[v] * value; });
         });
       }

@@ -161,14 +161,14 @@ template <int Vectors, class T, class S>
   constexpr int groups = Rows / gemm_row_step;
   const T* row[std::size_t{groups}];
   unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] = a.data + g * gemm_row_step * a.row; });
-  const std::int64_t a_row = a.row, a_step = a.step, a_ahead = a_step * ahead, b_step = b.step;
+  const std::int64_t a_row = a.row, a_step = step_bytes<T>(a.step), a_ahead = a_step * ahead, b_step = b.step;
   V sum[std::size_t{Rows}][std::size_t{Vectors}] = {};
   const auto add_products = [&](const V(&columns)[std::size_t{Vectors}]) __attribute__((always_inline)) {
     unroll<Rows>([&](int i) __attribute__((always_inline)) {
       const T value = row[i / gemm_row_step][i % gemm_row_step * a_row];
       unroll<Vectors>([&](int v) __attribute__((always_inline)) { sum[i][v] += columns[v] * value; });
     });
-    unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] += a_step; });
+    unroll<groups>([&](int g) __attribute__((always_inline)) { row[g] = step_on(row[g], a_step); });
   };
   // A loop for each way to read: a branch within it would take the place of arithmetic.
   const T* from = b.data;
@@ -176,7 +176,7 @@ template <int Vectors, class T, class S>
     for (std::int64_t p = 0; p < steps; ++p, from += b_step) {
       V columns[std::size_t{Vectors}];
       unroll<Vectors>([&](int v) __attribute__((always_inline)) { columns[v] = load_vector<V>(from + v * lanes); });
-      __builtin_prefetch(row[0] + a_ahead);
+      __builtin_prefetch(step_on(row[0], a_ahead));
       add_products(columns);
     }
   };

@@ -76,6 +76,21 @@ template <int Uses, class V>
   return value;
 }
 
+// A step of so many elements in bytes, for pointers that `step_on` moves. Of elements g++ -O3 would compile a loop once
+// more for steps of one, and either with values that are moved between registers.
+template <class T>
+[[gnu::always_inline]] inline std::int64_t step_bytes(std::int64_t elements) {
+  std::int64_t bytes = elements * std::int64_t{sizeof(T)};
+#if defined(__GNUC__) && !defined(__clang__)
+  asm("" : "+r"(bytes));
+#endif
+  return bytes;
+}
+template <class T>
+[[gnu::always_inline]] inline const T* step_on(const T* from, std::int64_t bytes) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const char*>(from) + bytes);
+}
+
 // Brings the lines of `Count` elements closer, the last of them too: a row that begins within a line ends in one more
 // line than its size says, and the load that waits for that one holds up the whole tile.
 template <int Count, int ToWrite = 0, class S>
