@@ -227,6 +227,21 @@ bool gemm_is_direct(const gemm_problem<T>& p) {
   return empty * p.k <= (wide && p.a_row != 1 ? 60 : 30) * p.n;
 }
 
+/// Rows `row` to `row_end` of the result, whose element (0, 0) is at `c`, by columns from `col` to `col_end`.
+template <class T, class S>
+[[gnu::noinline]] void direct_part(const gemm_problem<T>& p, S* c, std::int64_t row, std::int64_t row_end,
+                                   std::int64_t col, std::int64_t col_end) {
+  const auto rows = [&](auto most) {
+    const int number = static_cast<int>(std::min<std::int64_t>(most(), row_end - row));
+    direct_rows<most()>(p, number, p.a + row * p.a_row, p.b + col, c + row * p.c_row + col, col_end - col);
+    row += number;
+  };
+  while (row_end - row >= direct_height) rows(std::integral_constant<int, direct_height>{});
+  while (row_end - row > 2) rows(std::integral_constant<int, gemm_row_step>{});
+  if (row_end - row == 2) rows(std::integral_constant<int, 2>{});
+  if (row < row_end) rows(std::integral_constant<int, direct_least>{});
+}
+
 /// The tiles of a product whose rows of B are contiguous; those of C, of half types perhaps, are from `c` on.
 /// `prepare(begin, end, slot)` is called for each share before it is begun and says where the operands are.
 template <class T, class S, class Prepare>
@@ -238,16 +253,7 @@ void direct_product(const gemm_problem<T>& p, S* c, const direct_shares& shares,
                         std::int64_t end) {
     for (std::int64_t col = begin, col_end = begin; col < end; col = col_end) {
       col_end = end - col <= wide + lanes ? end : col + wide;
-      std::int64_t i = row;
-      const auto rows = [&](auto most) {
-        const int number = static_cast<int>(std::min<std::int64_t>(most(), row_end - i));
-        direct_rows<most()>(q, number, q.a + i * p.a_row, q.b + col, c + i * p.c_row + col, col_end - col);
-        i += number;
-      };
-      while (row_end - i >= tall) rows(std::integral_constant<int, direct_height>{});
-      while (row_end - i > 2) rows(std::integral_constant<int, gemm_row_step>{});
-      if (row_end - i == 2) rows(std::integral_constant<int, 2>{});
-      if (i < row_end) rows(std::integral_constant<int, direct_least>{});
+      direct_part(q, c, row, row_end, col, col_end);
     }
     p.finish(row, row_end, begin, end);
   };

@@ -42,6 +42,13 @@ void small_rows(const gemm_problem<T>& p, std::int64_t row, std::int64_t row_end
   }
 }
 
+// Whether tiles of products in place do for all of it: parts of vectors are masked there, so that none needs another
+// tile, and a call is for all columns.
+template <class S>
+bool is_in_place(const gemm_problem<S>& p) {
+  return hardware::Masked<vector_bytes> && p.b_col == 1 && p.c_col == 1;
+}
+
 // Columns of C are shared among the threads, in whole tiles, and finished while they are in cache.
 template <class T>
 void gemm_small_tiles(const gemm_problem<T>& p) {
@@ -50,13 +57,17 @@ void gemm_small_tiles(const gemm_problem<T>& p) {
   // Tiles of all rows up to `whole`, of four up to `fours`, and of two: one tile for what is left of a short sum.
   const std::int64_t rest = p.m % high, twos = rest % edge_rows <= 2 && (rest <= 2 || p.k >= 32) ? rest % edge_rows : 0;
   const std::int64_t fours = p.m - twos, whole = high > edge_rows && rest - twos <= edge_rows ? p.m - rest : fours;
-  const std::int64_t strip = wide * (1 + least / (wide * p.m * std::max<std::int64_t>(p.k, 1)));
+  const std::int64_t strip = p.n <= wide ? wide : wide * (1 + least / (wide * p.m * std::max<std::int64_t>(p.k, 1)));
   parallel_for(p.n, strip, [&](std::int64_t begin, std::int64_t stop) {
     for (std::int64_t end = begin; begin < stop; begin = end) {
       end = std::min(begin + strip, stop);
-      small_rows<high, 2>(p, 0, whole, begin, end);
-      if constexpr (high > edge_rows) small_rows<edge_rows, 4>(p, whole, fours, begin, end);
-      small_rows<2, 4>(p, fours, p.m, begin, end);
+      if (is_in_place(p)) {
+        if constexpr (hardware::Masked<vector_bytes>) direct_part(p, p.c, 0, p.m, begin, end);
+      } else {
+        small_rows<high, 2>(p, 0, whole, begin, end);
+        if constexpr (high > edge_rows) small_rows<edge_rows, 4>(p, whole, fours, begin, end);
+        small_rows<2, 4>(p, fours, p.m, begin, end);
+      }
       p.finish(0, p.m, begin, end);
     }
   });
@@ -118,7 +129,7 @@ bool gemm_is_small(const gemm_problem<S>& p) {
 // Whether a product is done term by term in less time than it takes to choose vectors for it.
 template <class S>
 bool gemm_is_tiny(const gemm_problem<S>& p) {
-  return p.m * p.n <= 9 && p.m * p.n * p.k <= 27;
+  return p.m * p.n <= (is_in_place(p) ? 4 : 9) && p.m * p.n * p.k <= 27;
 }
 
 /// The product of a problem that gemm_is_small.
