@@ -12,6 +12,7 @@
 #include <kiln/device/cpu/products/gemm_dots.hpp>
 #include <kiln/device/cpu/products/gemm_edge.hpp>
 #include <kiln/device/cpu/products/gemm_problem.hpp>
+#include <kiln/device/cpu/products/gemm_row.hpp>
 #include <kiln/device/cpu/products/gemm_vector.hpp>
 #include <kiln/device/cpu/simd/partial.hpp>
 #include <kiln/device/cpu/threads/threads.hpp>
@@ -132,12 +133,20 @@ bool gemm_is_tiny(const gemm_problem<S>& p) {
   return p.m * p.n <= (is_in_place(p) ? 4 : 9) && p.m * p.n * p.k <= 27;
 }
 
+// Whether it is a row of few columns, whose sums wait for the one before unless there are several in turn.
+template <class S>
+bool is_short_row(const gemm_problem<S>& p) {
+  return p.m == 1 && p.k >= 16 && p.a_col == 1 && p.b_col == 1;
+}
+
 /// The product of a problem that gemm_is_small.
 template <class S>
 void gemm_small(const gemm_problem<S>& p) {
   // (Operands without elements may be null pointers.)
   if constexpr (std::is_floating_point_v<S>) {
     if (p.k == 0 || gemm_is_tiny(p)) return gemm_small_words(p);
+    if (is_short_row(p)) return gemm_row(p);
+    if (p.n == 1 && is_short_row(p.transposed())) return gemm_row(p.transposed());
     const bool rows = p.b_col == 1, columns = p.a_row == 1;
     const bool dots = p.k >= (gemm_masked<S> ? 2 : 4) && gemm_has_dots(p);
     if (dots && p.m == 1) return gemm_dots(p);
