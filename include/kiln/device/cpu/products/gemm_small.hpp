@@ -117,7 +117,9 @@ bool gemm_is_small(const gemm_problem<S>& p) {
   if (work <= 256) return true;
   if constexpr (std::is_floating_point_v<S>) {
     if (p.m == 1 || p.n == 1) return false;
-    if ((work > 4096 || p.m * p.n >= 512) && (gemm_is_direct(p) || gemm_is_direct(p.transposed()))) return false;
+    // Products in place have the same tiles, and ask what threads there are first.
+    const bool large = is_in_place(p) ? work > 16384 : work > 4096 || p.m * p.n >= 512;
+    if (large && (gemm_is_direct(p) || gemm_is_direct(p.transposed()))) return false;
     // Tiles of vectors: as fast as others while both operands are in the first-level cache.
     const bool high = is_one_tile_high(p) || is_one_tile_high(p.transposed());
     if (!high && p.b_col == 1 && p.c_col == 1) return work <= 65536 && p.k * p.n * std::int64_t{sizeof(S)} <= 16384;
