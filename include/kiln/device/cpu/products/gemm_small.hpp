@@ -50,25 +50,31 @@ bool is_in_place(const gemm_problem<S>& p) {
   return hardware::Masked<vector_bytes> && p.b_col == 1 && p.c_col == 1;
 }
 
+// Columns `begin` to `end` of C: tiles of all rows up to `whole`, of four up to `fours`, and of two: one tile for what
+// is left of a short sum.
+template <class T>
+void small_columns(const gemm_problem<T>& p, std::int64_t begin, std::int64_t end) {
+  if constexpr (hardware::Masked<vector_bytes>) {
+    if (is_in_place(p)) return direct_part(p, p.c, 0, p.m, begin, end);
+  }
+  constexpr int high = 2 * gemm_row_step;
+  const std::int64_t rest = p.m % high, twos = rest % edge_rows <= 2 && (rest <= 2 || p.k >= 32) ? rest % edge_rows : 0;
+  const std::int64_t fours = p.m - twos, whole = high > edge_rows && rest - twos <= edge_rows ? p.m - rest : fours;
+  small_rows<high, 2>(p, 0, whole, begin, end);
+  if constexpr (high > edge_rows) small_rows<edge_rows, 4>(p, whole, fours, begin, end);
+  small_rows<2, 4>(p, fours, p.m, begin, end);
+}
+
 // Columns of C are shared among the threads, in whole tiles, and finished while they are in cache.
 template <class T>
 void gemm_small_tiles(const gemm_problem<T>& p) {
-  constexpr int high = 2 * gemm_row_step, wide = 4 * gemm_vector<T>::lanes;
+  constexpr std::int64_t wide = 4 * gemm_vector<T>::lanes;
   constexpr std::int64_t least = std::int64_t{1} << 17;  // multiplications: less is not worth another thread
-  // Tiles of all rows up to `whole`, of four up to `fours`, and of two: one tile for what is left of a short sum.
-  const std::int64_t rest = p.m % high, twos = rest % edge_rows <= 2 && (rest <= 2 || p.k >= 32) ? rest % edge_rows : 0;
-  const std::int64_t fours = p.m - twos, whole = high > edge_rows && rest - twos <= edge_rows ? p.m - rest : fours;
   const std::int64_t strip = p.n <= wide ? wide : wide * (1 + least / (wide * p.m * std::max<std::int64_t>(p.k, 1)));
   parallel_for(p.n, strip, [&](std::int64_t begin, std::int64_t stop) {
     for (std::int64_t end = begin; begin < stop; begin = end) {
       end = std::min(begin + strip, stop);
-      if (is_in_place(p)) {
-        if constexpr (hardware::Masked<vector_bytes>) direct_part(p, p.c, 0, p.m, begin, end);
-      } else {
-        small_rows<high, 2>(p, 0, whole, begin, end);
-        if constexpr (high > edge_rows) small_rows<edge_rows, 4>(p, whole, fours, begin, end);
-        small_rows<2, 4>(p, fours, p.m, begin, end);
-      }
+      small_columns(p, begin, end);
       p.finish(0, p.m, begin, end);
     }
   });
