@@ -67,3 +67,13 @@ TEST_CASE("gemm vector: moves convert half types and touch no more than a vector
   check_moves<half>();
   check_moves<bfloat16>();
 }
+
+TEST_CASE("gemm vector: a step is as far in bytes as in elements, either way, and what is loaded once stays itself") {
+  const double numbers[] = {1, 2, 3, 4};
+  CHECK(*step_on(numbers, step_bytes<double>(3)) == 4);
+  CHECK(*step_on(numbers + 3, step_bytes<double>(-2)) == 2);
+  CHECK(step_on(numbers, step_bytes<double>(0)) == numbers);
+  using V = gemm_vector<float>::type;
+  CHECK(loaded_once<1>(V{} + 3)[0] == 3);
+  CHECK(loaded_once<2>(V{} + 3)[0] == 3);
+}
