@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <kiln/core/error.hpp>
 #include <kiln/tape/instruction.hpp>
@@ -39,11 +40,13 @@ class scratch {
 /// A growing tape. Usable in constant expressions (all memory is given back before they end).
 class program {
  public:
-  constexpr program() { allocate(32); }
+  static constexpr int few = 8;  ///< instructions of what a rule writes, mostly
+  /// Room for `capacity` instructions, a power of two, before it has to grow.
+  constexpr explicit program(int capacity = 32) { allocate(capacity); }
   constexpr program(const program& other) {
     allocate(other.capacity_);
     size_ = other.size_;
-    for (int i = 0; i < size_; ++i) code_[i] = other.code_[i];
+    for (int i = 0; i < size_; ++i) std::construct_at(code_ + i, other.code_[i]);
     for (int i = 0; i < 2 * capacity_; ++i) table_[i] = other.table_[i];
     result_count = other.result_count;
     for (int r = 0; r < result_count; ++r) results[r] = other.results[r];
@@ -54,12 +57,12 @@ class program {
   /// The position of `next` on the tape; appended only if no equal instruction is there.
   constexpr int push(const instruction& next) {
     if (size_ == capacity_) grow();
-    unsigned at = hash(next) & mask();
-    for (; table_[at] >= 0; at = (at + 1) & mask())
-      if (code_[table_[at]] == next) return table_[at];
-    table_[at] = static_cast<std::int16_t>(size_);
-    code_[size_] = next;
-    return size_++;
+    unsigned at = hash(next) & mask_;
+    for (; table_[at] > 0; at = (at + 1) & mask_)
+      if (code_[table_[at] - 1] == next) return table_[at] - 1;
+    std::construct_at(code_ + size_, next);
+    table_[at] = static_cast<std::int16_t>(++size_);
+    return size_ - 1;
   }
 
   constexpr int size() const { return size_; }
@@ -76,7 +79,6 @@ class program {
   }
 
  private:
-  constexpr unsigned mask() const { return static_cast<unsigned>(2 * capacity_ - 1); }
   static constexpr unsigned hash(const instruction& x) {
     std::uint64_t h = static_cast<std::uint64_t>(x.code) * 0x9e3779b97f4a7c15u;
     h ^= static_cast<std::uint64_t>(static_cast<std::uint16_t>(x.a)) * 0x85ebca6bu;
@@ -86,35 +88,38 @@ class program {
     return static_cast<unsigned>((h * 0x9e3779b97f4a7c15u) >> 40);
   }
   constexpr void allocate(int capacity) {
+    instruction* const code = std::allocator<instruction>().allocate(static_cast<std::size_t>(capacity));
+    table_ = new std::int16_t[static_cast<std::size_t>(2 * capacity)]();
+    code_ = code;
     capacity_ = capacity;
-    code_ = new instruction[static_cast<std::size_t>(capacity)];
-    table_ = new std::int16_t[static_cast<std::size_t>(2 * capacity)];
-    for (int i = 0; i < 2 * capacity; ++i) table_[i] = -1;
+    mask_ = static_cast<unsigned>(2 * capacity - 1);
   }
   constexpr void release() {
-    delete[] code_;
+    std::allocator<instruction>().deallocate(code_, static_cast<std::size_t>(capacity_));
     delete[] table_;
   }
   constexpr void grow() {
     if (capacity_ >= 16384)
       throw value_error("an expression has more than 16384 instructions: evaluate a part of it into a Tensor first");
-    instruction* old_code = code_;
-    std::int16_t* old_table = table_;
-    const int old_size = size_;
+    instruction* const old_code = code_;
+    const std::int16_t* const old_table = table_;
     allocate(2 * capacity_);
-    for (int i = 0; i < old_size; ++i) {
-      code_[i] = old_code[i];
-      unsigned at = hash(code_[i]) & mask();
-      while (table_[at] >= 0) at = (at + 1) & mask();
-      table_[at] = static_cast<std::int16_t>(i);
+    for (int i = 0; i < size_; ++i) {
+      std::construct_at(code_ + i, old_code[i]);
+      unsigned at = hash(code_[i]) & mask_;
+      while (table_[at] > 0) at = (at + 1) & mask_;
+      table_[at] = static_cast<std::int16_t>(i + 1);
     }
-    delete[] old_code;
+    std::allocator<instruction>().deallocate(old_code, static_cast<std::size_t>(size_));
     delete[] old_table;
   }
 
   int size_ = 0, capacity_ = 0;
+  unsigned mask_ = 0;
+  // Instructions are constructed as they are pushed: in constant expressions those that are not cost most.
   instruction* code_ = nullptr;
-  std::int16_t* table_ = nullptr;  // open addressing: a linear search made long tapes quadratic to build
+  // 1 more than a position, 0 where there is none. Open addressing: a linear search made long tapes quadratic to build.
+  std::int16_t* table_ = nullptr;
 };
 
 /// A finished tape of N instructions with R results.
