@@ -7,49 +7,49 @@
 
 namespace kiln {
 
+namespace detail {
+/// Pushes `from` onto `into` with composite ops written out, but for those of which `keeps(rules)` holds; where each
+/// instruction is then, into `place`. Leaf s of what a rule wrote is instruction operands[s] of `into`.
+template <class Keeps>
+constexpr void write_out(const program& from, program& into, const rule_table& ops, const Keeps& keeps,
+                         const int* operands, std::int16_t* place) {
+  for (int i = 0; i < from.size(); ++i) {
+    instruction now = from[i];
+    if (operands && now.code == opcode::leaf) {
+      place[i] = static_cast<std::int16_t>(operands[now.slot]);
+      continue;
+    }
+    if (now.a >= 0) now.a = place[now.a];
+    if (now.b >= 0) now.b = place[now.b];
+    if (now.c >= 0) now.c = place[now.c];
+    const found_rules op = ops.find(now.code);
+    if (!op || !op->composite || keeps(*op.rules)) {
+      place[i] = static_cast<std::int16_t>(into.push(now));
+      continue;
+    }
+    // A rule may itself use composite ops, so what it writes goes through the same door.
+    program inner(program::few);
+    auto stand_in = [&](int operand, int slot) -> symbol {
+      if (operand < 0) return {};
+      return {&inner, inner.push({.code = opcode::leaf,
+                                  .type = compute_type(into[operand].type),
+                                  .slot = static_cast<std::int16_t>(slot)})};
+    };
+    const symbol a = stand_in(now.a, 0), b = stand_in(now.b, 1), c = stand_in(now.c, 2);
+    const int result = ops.expand(*op.rules, a, b, c).id, inner_operands[3] = {now.a, now.b, now.c};
+    scratch<std::int16_t> inner_place(inner.size());
+    write_out(inner, into, ops, keeps, inner_operands, inner_place.data());
+    place[i] = inner_place.data()[result];
+  }
+}
+}  // namespace detail
+
 /// Copies `from` into the empty `into` with composite ops written out, but for those of which `keeps(rules)` holds.
 template <class Keeps>
 constexpr void expand(const program& from, program& into, const rule_table& ops, const Keeps& keeps) {
   detail::scratch<std::int16_t> places(from.size());
   std::int16_t* const place = places.data();
-  for (int i = 0; i < from.size(); ++i) {
-    instruction now = from[i];
-    if (now.a >= 0) now.a = place[now.a];
-    if (now.b >= 0) now.b = place[now.b];
-    if (now.c >= 0) now.c = place[now.c];
-    const found_rules op = ops.find(now.code);
-    if (op && op->composite && !keeps(*op.rules)) {
-      // A rule may itself use composite ops, so what it writes goes through the same door.
-      program inner;
-      auto stand_in = [&](int operand, int slot) -> symbol {
-        if (operand < 0) return {};
-        return {&inner, inner.push({.code = opcode::leaf,
-                                    .type = compute_type(into[operand].type),
-                                    .slot = static_cast<std::int16_t>(slot)})};
-      };
-      const symbol a = stand_in(now.a, 0), b = stand_in(now.b, 1), c = stand_in(now.c, 2);
-      inner.add_result(ops.expand(*op.rules, a, b, c).id);
-      program flat;
-      expand(inner, flat, ops, keeps);
-      const int operands[3] = {now.a, now.b, now.c};
-      detail::scratch<std::int16_t> inner_places(flat.size());
-      std::int16_t* const inner_place = inner_places.data();
-      for (int k = 0; k < flat.size(); ++k) {
-        instruction x = flat[k];
-        if (x.code == opcode::leaf) {
-          inner_place[k] = static_cast<std::int16_t>(operands[x.slot]);
-          continue;
-        }
-        if (x.a >= 0) x.a = inner_place[x.a];
-        if (x.b >= 0) x.b = inner_place[x.b];
-        if (x.c >= 0) x.c = inner_place[x.c];
-        inner_place[k] = static_cast<std::int16_t>(into.push(x));
-      }
-      place[i] = inner_place[flat.results[0]];
-    } else {
-      place[i] = static_cast<std::int16_t>(into.push(now));
-    }
-  }
+  detail::write_out(from, into, ops, keeps, nullptr, place);
   for (int r = 0; r < from.result_count; ++r) into.add_result(from.results[r] < 0 ? -1 : place[from.results[r]]);
 }
 /// With `keep_differentiable`, all but those that have a derivative rule of their own (what the gradient pass wants to
