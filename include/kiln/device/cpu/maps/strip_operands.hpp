@@ -41,7 +41,7 @@ class strip_operands {
   strip_operands& operator=(const strip_operands&) = delete;
 
  protected:
-  strip_operands(const task& job, const strip_shape& shape, strip_writer writer, part_sums* sums)
+  [[gnu::noinline]] strip_operands(const task& job, const strip_shape& shape, strip_writer writer, part_sums* sums)
       : job_(job),
         program_(program_of(job)),
         shape_(shape),
@@ -154,8 +154,8 @@ class strip_operands {
   // it reaches, the first and the last perhaps in part.
   using run_function = void (*)(strip_operands& self, int number, char* buffer, std::int64_t offset,
                                 std::int64_t stride, std::int64_t n);
-  void each_run(run_function f, int number, char* buffer, const dims& strides, std::size_t size, std::int64_t begin,
-                std::int64_t n) {
+  [[gnu::noinline]] void each_run(run_function f, int number, char* buffer, const dims& strides, std::size_t size,
+                                  std::int64_t begin, std::int64_t n) {
     const std::int64_t stride = strides.back(), offset = where_.offset(strides);
     const int last = job_.domain.rank() - 1;
     if (shape_.outer == last) return f(*this, number, buffer, offset + begin * stride, stride, n);
