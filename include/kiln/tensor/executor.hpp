@@ -129,10 +129,14 @@ struct executor<Cpu> : host_executor<Cpu> {
   static const common::program_view& interpreted() {
     // Never destroyed: destructors of other static objects may evaluate. (Not made with the static object, which the
     // child of a fork could find being made by another thread for ever.)
-    static constinit detail::never_destroyed<detail::growing_list<std::shared_ptr<const cpu::compiled>>> kept;
+    static constinit interpreted_program kept;
+    return interpreted(kept, view(Program::tape), Program::stores.data(), Program::reduction_rooted);
+  }
+  using interpreted_program = detail::never_destroyed<detail::growing_list<std::shared_ptr<const cpu::compiled>>>;
+  static const common::program_view& interpreted(interpreted_program& kept, tape_view t, const dtype* stores,
+                                                 bool reduction_rooted) {
     if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
-    return *kept.value.add(
-        cpu::drivers::interpret(view(Program::tape), Program::stores.data(), Program::reduction_rooted));
+    return *kept.value.add(cpu::drivers::interpret(t, stores, reduction_rooted));
   }
 #endif
   /// The kernels of a Program.
