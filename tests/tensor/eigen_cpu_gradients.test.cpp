@@ -2,6 +2,14 @@
 // The device EigenCpu over all elementwise ops: gradients against differences in long double.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
 #include "tensor/eigen_ops.hpp"
 
 using namespace eigen_ops;
@@ -13,32 +21,25 @@ template <class Op>
 constexpr bool has_parameters =
     Op::arity > 1 && Op::composite && !std::is_same_v<Op, lerp_op> && !std::is_same_v<Op, clamp_op>;
 
-template <class Op>
-void check_gradients() {
-  const auto found = oracles::elementwise().find(Op::name);
-  if (found == oracles::elementwise().end()) return;
-  std::vector<On<double>> x;
-  for (int k = 0; k < Op::arity; ++k) x.push_back(tensor(drawn<double>(k)).template to<EigenCpu>());
-  for (auto& each : x) each.requires_grad();
-  const On<double> y =
-      with_operands<Op>([&](auto... k) { return applied<Op>(x[static_cast<std::size_t>(k)]...).eval(); });
-  if (!y.needs_grad()) return;
-  sum(y).eval().backward();
-  const auto f = [&](oracles::real a, oracles::real b, oracles::real c) {
-    return found->second.value(std::is_same_v<Op, where_op> ? oracles::real(a > 0) : a, b, c);
+// What of a test depends on no op is a function of its own, compiled once.
+
+void compare_gradients(std::string_view name, const oracles::oracle& found, const std::vector<On<double>>& x,
+                       bool chooses, int differentiated) {
+  const auto f = [&](const oracles::real* at) {
+    return found.value(chooses ? oracles::real(at[0] > 0) : at[0], at[1], at[2]);
   };
-  for (int k = std::is_same_v<Op, where_op> ? 1 : 0; k < (has_parameters<Op> ? 1 : Op::arity); ++k) {
+  for (int k = chooses ? 1 : 0; k < differentiated; ++k) {
     if (!x[static_cast<std::size_t>(k)].has_grad()) continue;
     const auto g = x[static_cast<std::size_t>(k)].grad();
     int wrong = 0;
     for (std::int64_t i = 0; i < many; ++i) {
       oracles::real at[3] = {0, 0, 0};
-      for (int j = 0; j < Op::arity; ++j) at[j] = x[static_cast<std::size_t>(j)](i);
+      for (std::size_t j = 0; j < x.size(); ++j) at[j] = x[j](i);
       auto slope = [&](oracles::real from, oracles::real to) {
         oracles::real low[3] = {at[0], at[1], at[2]}, high[3] = {at[0], at[1], at[2]};
         low[k] += from;
         high[k] += to;
-        return (f(high[0], high[1], high[2]) - f(low[0], low[1], low[2])) / (to - from);
+        return (f(high) - f(low)) / (to - from);
       };
       constexpr oracles::real h = 1e-6L;
       const auto left = slope(-h, 0), right = slope(0, h);
@@ -49,11 +50,23 @@ void check_gradients() {
         continue;
       const double got = g(i);
       if (!test::same_or_close(got, want, 2e-6, 2e-7) && wrong++ == 0)
-        CHECK_MESSAGE(false, std::string(Op::name), ", operand ", k, " at ", static_cast<double>(at[0]), ", ",
+        CHECK_MESSAGE(false, std::string(name), ", operand ", k, " at ", static_cast<double>(at[0]), ", ",
                       static_cast<double>(at[1]), ": ", got, ", expected ", want);
     }
     CHECK(wrong == 0);
   }
+}
+
+template <class Op>
+void check_gradients() {
+  const auto found = oracles::elementwise().find(Op::name);
+  if (found == oracles::elementwise().end()) return;
+  const std::vector<On<double>> x = operands<double>(Op::arity, true);
+  const On<double> y =
+      with_operands<Op>([&](auto... k) { return applied<Op>(x[static_cast<std::size_t>(k)]...).eval(); });
+  if (!y.needs_grad()) return;
+  sum(y).eval().backward();
+  compare_gradients(Op::name, found->second, x, std::is_same_v<Op, where_op>, has_parameters<Op> ? 1 : Op::arity);
 }
 
 }  // namespace

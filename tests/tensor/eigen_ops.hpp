@@ -42,6 +42,16 @@ std::vector<T> drawn(int operand) {
   return all;
 }
 
+template <class T>
+std::vector<On<T>> operands(int arity, bool with_gradient = false) {
+  std::vector<On<T>> x;
+  for (int k = 0; k < arity; ++k) {
+    x.push_back(tensor(drawn<T>(k)).template to<EigenCpu>());
+    if (with_gradient) x.back().requires_grad();
+  }
+  return x;
+}
+
 template <class Op, class X, class... More>
 auto applied(const X& a, const More&... more) {
   if constexpr (std::is_same_v<Op, where_op>)
