@@ -8,6 +8,7 @@
 #include <kiln/autograd/node_impl.hpp>
 #include <kiln/autograd/tape_program_impl.hpp>
 #include <kiln/core/error_impl.hpp>
+#include <kiln/data/workers_impl.hpp>
 #include <kiln/device/cpu/memory/memory_impl.hpp>
 #include <kiln/device/cpu/threads/threads_impl.hpp>
 #include <kiln/expr/own_ops.hpp>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -63,6 +62,22 @@ struct batch_type {
 template <BatchDataset D>
 struct batch_type<D, collate_by_default> {
   using type = std::remove_cvref_t<decltype(std::declval<const D&>().get_batch(std::span<const std::int64_t>()))>;
+};
+
+/// In which order the samples of an epoch come: a sampler, whatever its type.
+class order {
+ public:
+  virtual ~order() = default;
+  virtual std::vector<std::int64_t> of(std::uint64_t epoch) const = 0;
+};
+template <Sampler S>
+class order_by final : public order {
+ public:
+  explicit order_by(S sampler) : sampler_(std::move(sampler)) {}
+  std::vector<std::int64_t> of(std::uint64_t epoch) const override { return sampler_.order(epoch); }
+
+ private:
+  S sampler_;
 };
 
 inline void check_options(const loader_options& o) {
@@ -145,7 +160,6 @@ class DataLoader {
 
    private:
     using work = detail::batch_work<D>;
-    using order = std::function<std::vector<std::int64_t>(std::uint64_t)>;
     struct parts {
       D dataset;
       Collate collate;
@@ -161,7 +175,7 @@ class DataLoader {
           at_.emplace(set_->dataset.begin());
           for (std::int64_t i = 0; i < skip; ++i) (void)take();
         } else {
-          order_ = of.order_(epoch);
+          order_ = of.order_->of(epoch);
           next_ =
               std::min(order_.size(), static_cast<std::size_t>(skip) * static_cast<std::size_t>(options_.batch_size));
         }
@@ -232,14 +246,12 @@ class DataLoader {
     template <class S>
     void take_order_of(S sampler) {
       samples_ = sampler.size();
-      order_ = [sampler = std::move(sampler)](std::uint64_t epoch) -> std::vector<std::int64_t> {
-        return sampler.order(epoch);
-      };
+      order_ = std::make_shared<detail::order_by<S>>(std::move(sampler));
     }
 
     std::shared_ptr<parts> set_;
     loader_options options_;
-    order order_;
+    std::shared_ptr<const detail::order> order_;  // none where samples come one after the other
     std::int64_t samples_ = 0, skip_ = 0;
     std::uint64_t seed_ = 0, epoch_ = 0;
 };

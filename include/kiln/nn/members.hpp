@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,7 +41,8 @@ inline constexpr bool plain<std::string> = true;
 template <>
 inline constexpr bool plain<std::string_view> = true;
 template <class F>
-inline constexpr bool plain<std::function<F>> = true;
+  requires requires(const F& f) { f.target_type(); }  // a std::function, whose header is not asked for here
+inline constexpr bool plain<F> = true;
 template <class T, std::size_t N>
 inline constexpr bool plain<std::span<T, N>> = true;
 template <>
