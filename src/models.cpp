@@ -11,6 +11,7 @@
 #include <kiln/nn/layers/recurrent.hpp>
 #include <kiln/nn/layers/transformer.hpp>
 #include <kiln/nn/loss/cross_entropy.hpp>
+#include <kiln/nn/module.hpp>
 #include <kiln/optim/adam.hpp>
 #include <kiln/optim/gradients.hpp>
 #include <kiln/optim/sgd.hpp>
@@ -20,6 +21,8 @@ namespace kiln {
 template bool detail::product_gradient<float, Cpu>(const detail::saved_product&, const tensor_state&,
                                                    const ref<gradient_record>&, const ref<gradient_record>&, void*);
 
+template ref<tensor_state> detail::one_like(const Tensor<float>&);
+template Tensor<float> detail::turned(const Tensor<float>&);
 template Tensor<std::int64_t> detail::best_positions<true>(const Tensor<float>&, const axes&, bool, const char*);
 
 template class detail::attention_node<float, Cpu>;
@@ -42,6 +45,10 @@ template Tensor<float> detail::normalized(const Tensor<float>&, const Tensor<flo
                                           const Tensor<float>&, const Tensor<float>&, double);
 
 template Tensor<float> nn::init::uniform(const dims&, double, Cpu);
+template std::vector<Tensor<float>> nn::detail::tensors_of(const nn::detail::tensor_collector&);
+template Tensor<float> nn::detail::or_number(const Tensor<float>&, const Tensor<float>&, float);
+template struct nn::Linear<float, Cpu>;
+template void nn::detail::walk(std::string_view, const nn::Linear<float>&, nn::detail::visitor&);
 template ref<tensor_state> detail::compute<true, false>(const detail::linear_result&);
 template ref<tensor_state> detail::compute<true, false>(const node<relu_op, detail::linear_result>&);
 template struct nn::MultiheadAttention<float, Cpu>;

@@ -13,6 +13,8 @@
 #include <kiln/device/cpu/threads/threads_impl.hpp>
 #include <kiln/expr/own_ops.hpp>
 #include <kiln/nn/functional/window_impl.hpp>
+#include <kiln/nn/layers/layer_impl.hpp>
+#include <kiln/nn/module_impl.hpp>
 #include <kiln/optim/flat_memory_impl.hpp>
 #include <kiln/optim/schedulers_impl.hpp>
 #include <kiln/optim/schedules_impl.hpp>

@@ -98,6 +98,8 @@ void common_methods<Derived>::backward(const G& its_gradient) const {
 
 }  // namespace kiln
 
-#ifndef KILN_COMPILED
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template kiln::ref<kiln::tensor_state> kiln::detail::one_like(const Tensor<float>&);
+#else
 #include <kiln/autograd/backward_impl.hpp>
 #endif

@@ -40,8 +40,11 @@ template <>
 inline constexpr bool plain<std::string> = true;
 template <>
 inline constexpr bool plain<std::string_view> = true;
+/// A std::function, whose header is not asked for here.
 template <class F>
-  requires requires(const F& f) { f.target_type(); }  // a std::function, whose header is not asked for here
+  requires requires(const F& f) {
+    f.target_type();
+  }
 inline constexpr bool plain<F> = true;
 template <class T, std::size_t N>
 inline constexpr bool plain<std::span<T, N>> = true;
@@ -108,6 +111,20 @@ constexpr std::string_view short_name() {
   if (colon != text.npos) text.remove_prefix(colon + 2);
   return text.empty() ? "Lambda" : text;
 }
+
+/// What stands in the brackets when a module is printed: "in_features=784, ...".
+template <class T>
+[[gnu::cold]] std::string settings_of(const void* object) {
+  if constexpr (requires(const T& x) { x.settings(); })
+    return static_cast<const T*>(object)->settings();
+  else
+    return {};
+}
+
+class visitor;
+/// Tells a visitor what a module holds (walk.hpp).
+template <class M>
+void walk(std::string_view name, const M& m, visitor& v);
 
 template <class T>
 concept ListsMembers = requires(T& x) {

@@ -20,19 +20,13 @@ namespace detail {
 /// Keeps the path of where a walk is.
 class path_visitor : public visitor {
  public:
-  void enter(std::string_view name, const module_slot&) override {
-    lengths_.push_back(path_.size());
-    if (!name.empty()) (path_ += name) += '.';
-  }
-  void leave() override {
-    path_.resize(lengths_.back());
-    lengths_.pop_back();
-  }
+  void enter(std::string_view name, const module_slot&) override;
+  void leave() override;
 
  protected:
-  std::string path_of(std::string_view name) const { return path_ + std::string(name); }
+  std::string path_of(std::string_view name) const;
   /// That of the module that was entered last.
-  std::string here() const { return path_.empty() ? path_ : path_.substr(0, path_.size() - 1); }
+  std::string here() const;
   std::size_t depth() const { return lengths_.size(); }
 
  private:
@@ -40,54 +34,47 @@ class path_visitor : public visitor {
   std::vector<std::size_t> lengths_;
 };
 
-[[noreturn, gnu::cold]] inline void other_tensor(const std::string& path, const tensor_slot& slot, dtype first) {
-  throw dtype_error(
-      message("parameters: ", path, " is a tensor of ", name(slot.type), slot.type == first ? " on another device" : "",
-              ", the first parameter one of ", name(first),
-              ": all of a module's must be of one type: nn::to<T>(module) makes them so, or ask the parts "
-              "of the module one by one"));
-}
-
-/// Collects tensors of one type, each once: X, or pairs of a name and an X.
-template <class X, class Found = X>
+/// Collects tensors of one type, each once.
 class tensor_collector final : public path_visitor {
  public:
-  explicit tensor_collector(bool buffers) : buffers_(buffers) {}
-  void parameter(std::string_view name, const tensor_slot& slot) override {
-    if (!buffers_) add(name, slot);
-  }
-  void buffer(std::string_view name, const tensor_slot& slot) override {
-    if (buffers_) add(name, slot);
-  }
-  std::vector<Found> found;
+  struct entry {
+    std::string name;
+    tensor_slot slot;
+  };
+  /// Parameters or buffers, of an element type and a device (its key_of_device).
+  tensor_collector(bool buffers, dtype type, const void* device) : buffers_(buffers), type_(type), device_(device) {}
+  void parameter(std::string_view name, const tensor_slot& slot) override;
+  void buffer(std::string_view name, const tensor_slot& slot) override;
+  std::vector<entry> found;
 
  private:
-  void add(std::string_view name, const tensor_slot& slot) {
-    if (!slot.now) return;
-    if (slot.type != dtype_of<typename X::value_type> || slot.device != &key_of_device<typename X::device_type>) {
-      if (buffers_) return;
-      other_tensor(path_of(name), slot, dtype_of<typename X::value_type>);
-    }
-    for (const Found& other : found)
-      if (tensor_in(other).state().get() == slot.now.get()) return;
-    const X& tensor = *static_cast<const X*>(slot.tensor);
-    if constexpr (std::is_same_v<Found, X>)
-      found.push_back(tensor);
-    else
-      found.emplace_back(path_of(name), tensor);
-  }
-  static const X& tensor_in(const X& tensor) { return tensor; }
-  static const X& tensor_in(const std::pair<std::string, X>& named) { return named.second; }
+  void add(std::string_view name, const tensor_slot& slot);
   bool buffers_;
+  dtype type_;
+  const void* device_;
 };
-template <class Found, class X, class M>
-std::vector<Found> collected(const M& module, bool buffers) {
-  tensor_collector<X, Found> all(buffers);
+
+/// The tensors of a module that are of type X, its parameters or its buffers.
+template <class X, class M>
+tensor_collector collected(const M& module, bool buffers) {
+  tensor_collector all(buffers, dtype_of<typename X::value_type>, &key_of_device<typename X::device_type>);
   walk("", module, all);
-  return std::move(all.found);
+  return all;
 }
 template <class X>
-using named_tensor = std::pair<std::string, X>;
+std::vector<X> tensors_of(const tensor_collector& all) {
+  std::vector<X> tensors;
+  tensors.reserve(all.found.size());
+  for (const auto& each : all.found) tensors.push_back(*static_cast<const X*>(each.slot.tensor));
+  return tensors;
+}
+template <class X>
+std::vector<std::pair<std::string, X>> named_tensors_of(const tensor_collector& all) {
+  std::vector<std::pair<std::string, X>> tensors;
+  tensors.reserve(all.found.size());
+  for (const auto& each : all.found) tensors.emplace_back(each.name, *static_cast<const X*>(each.slot.tensor));
+  return tensors;
+}
 template <class X, class M>
 using tensor_or = std::conditional_t<std::is_void_v<X>, tensor_of<M>, X>;
 
@@ -99,26 +86,26 @@ using tensor_or = std::conditional_t<std::is_void_v<X>, tensor_of<M>, X>;
 template <class M>
 auto named_parameters(const M& module) {
   using X = detail::tensor_of<M>;
-  return detail::collected<detail::named_tensor<X>, X>(module, false);
+  return detail::named_tensors_of<X>(detail::collected<X>(module, false));
 }
 /// The parameters of a module, handles to the same tensors: what an optimizer takes. As named_parameters.
 template <class M>
 auto parameters(const M& module) {
-  std::vector<detail::tensor_of<M>> found =
-      detail::collected<detail::tensor_of<M>, detail::tensor_of<M>>(module, false);
+  using X = detail::tensor_of<M>;
+  std::vector<X> found = detail::tensors_of<X>(detail::collected<X>(module, false));
   return found;  // (by this name, an error about a member that can't be visited is two lines shorter)
 }
 /// The buffers of a module that have X's element type and device, by default those of its parameters, with their names.
 template <class X = void, class M>
 auto named_buffers(const M& module) {
   using B = detail::tensor_or<X, M>;
-  return detail::collected<detail::named_tensor<B>, B>(module, true);
+  return detail::named_tensors_of<B>(detail::collected<B>(module, true));
 }
 /// The same without names.
 template <class X = void, class M>
 auto buffers(const M& module) {
   using B = detail::tensor_or<X, M>;
-  return detail::collected<B, B>(module, true);
+  return detail::tensors_of<B>(detail::collected<B>(module, true));
 }
 /// The gradients of the parameters that have one.
 template <class M>
@@ -187,3 +174,9 @@ std::int64_t parameter_count(const M& module) {
 }
 
 }  // namespace kiln::nn
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template std::vector<kiln::Tensor<float>> kiln::nn::detail::tensors_of(const tensor_collector&);
+#else
+#include <kiln/nn/module_impl.hpp>
+#endif

@@ -162,14 +162,6 @@ tensor_slot slot_of(const Tensor<T, D>& t) {
 }
 
 template <class M>
-[[gnu::cold]] std::string settings_of(const void* object) {
-  if constexpr (requires(const M& m) { m.settings(); })
-    return static_cast<const M*>(object)->settings();
-  else
-    return {};
-}
-
-template <class M>
 void walk(std::string_view name, const M& m, visitor& v) {
   if constexpr (is_tensor<M>) {
     static_assert(is_floating(dtype_of<typename M::value_type>),
@@ -197,7 +189,10 @@ void walk(std::string_view name, const M& m, visitor& v) {
       v.leave();
     }
   } else if constexpr (!is_setting<M>) {
-    if constexpr (is_module<M>()) v.enter(name, {&m, short_name<M>(), false, &settings_of<M>});
+    if constexpr (is_module<M>()) {
+      constexpr std::string_view type = short_name<M>();
+      v.enter(name, {&m, type, false, &settings_of<M>});
+    }
     each_member(m, [&](std::string_view its_name, const auto& each) { walk(its_name, each, v); });
     if constexpr (is_module<M>()) v.leave();
   }

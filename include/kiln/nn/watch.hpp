@@ -34,7 +34,8 @@ inline constinit thread_local const layer_naming* naming = nullptr;
 /// The result of a layer, or what will compute it.
 template <class L, class Y>
 Y watched(const L* layer, Y y) {
-  if (watching) watching->result(layer, short_name<L>(), shape_of(y));
+  constexpr std::string_view type = short_name<L>();
+  if (watching) watching->result(layer, type, shape_of(y));
   return y;
 }
 

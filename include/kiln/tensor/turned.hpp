@@ -18,3 +18,7 @@ Tensor<T, Device> turned(const Tensor<T, Device>& matrix) {
 }
 
 }  // namespace kiln::detail
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template kiln::Tensor<float> kiln::detail::turned(const Tensor<float>&);
+#endif

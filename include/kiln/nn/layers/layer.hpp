@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,34 +18,14 @@
 namespace kiln::nn::detail {
 
 /// A setting as Python prints it: True, 0.5, 1.0, (2, 2).
-inline std::string spelled(bool x) {
-  return x ? "True" : "False";
-}
-inline std::string spelled(std::int64_t x) {
-  return std::to_string(x);
-}
-inline std::string spelled(double x) {
-  std::ostringstream out;
-  out << x;
-  std::string text = out.str();
-  if (text.find_first_of(".en") == text.npos) text += ".0";
-  return text;
-}
-inline std::string spelled(const pair2d& x) {
-  return message(x);
-}
-inline std::string spelled(const dims& x) {
-  std::string text = "(";
-  for (int i = 0; i < x.rank(); ++i) text += (i ? ", " : "") + std::to_string(x[i]);
-  return text + (x.rank() == 1 ? ",)" : ")");
-}
+std::string spelled(bool x);
+std::string spelled(std::int64_t x);
+std::string spelled(double x);
+std::string spelled(const pair2d& x);
+std::string spelled(const dims& x);
 
 /// One more setting behind those of a text; a value without a name stands alone.
-[[gnu::noinline]] inline void add_setting(std::string& text, std::string_view name, const std::string& value) {
-  if (!text.empty()) text += ", ";
-  if (!name.empty()) text.append(name) += '=';
-  text += value;
-}
+void add_setting(std::string& text, std::string_view name, const std::string& value);
 template <class T, class... Rest>
 void add_settings(std::string& text, std::string_view name, const T& value, const Rest&... rest) {
   add_setting(text, name, spelled(value));
@@ -60,30 +39,37 @@ std::string settings_text(const NamesAndValues&... each) {
   return text;
 }
 
+/// A layer, whatever its type, for texts.
+struct layer_slot {
+  const void* object;
+  std::string_view type;                        ///< Linear
+  std::string (*settings)(const void* object);  ///< settings_of
+};
+template <class L>
+layer_slot slot_of_layer(const L& layer) {
+  constexpr std::string_view type = short_name<L>();
+  return {&layer, type, &settings_of<L>};
+}
+
 /// The layer as it is printed, Linear(in_features=784, out_features=256, bias=True); where its name is known, after
 /// that.
+[[gnu::cold]] std::string printed_layer(const layer_slot& layer);
 template <class L>
 [[gnu::cold]] std::string printed_layer(const L& layer) {
-  const std::string name = naming ? naming->name(&layer, short_name<L>()) : std::string();
-  return (name.empty() ? "" : name + ": ") + std::string(short_name<L>()) + "(" + layer.settings() + ")";
+  return printed_layer(slot_of_layer(layer));
 }
 
 /// Throws shape_error unless an axis of the input has the size that a layer expects; axis -1 is the last.
+void expect_size_of(const layer_slot& layer, const dims& input, int axis, std::int64_t expected);
 template <class L>
 void expect_size(const L& layer, const dims& input, int axis, std::int64_t expected) {
-  const int at = axis < 0 ? input.rank() + axis : axis;
-  if (at >= 0 && at < input.rank() && input[at] == expected) return;
-  if (at < 0 || at >= input.rank())
-    throw shape_error(message(printed_layer(layer), ": got an input of shape ", input, ", which has no axis ", axis,
-                              "; expected one of size ", expected, " there"));
-  throw shape_error(message(printed_layer(layer), ": got an input of shape ", input, ", whose axis ", axis,
-                            " has the size ", input[at], "; expected ", expected));
+  expect_size_of(slot_of_layer(layer), input, axis, expected);
 }
 /// Throws shape_error unless the input has one of two numbers of axes.
+void expect_rank_of(const layer_slot& layer, const dims& input, int low, int high, std::string_view axes);
 template <class L>
 void expect_rank(const L& layer, const dims& input, int low, int high, std::string_view axes) {
-  if (input.rank() >= low && input.rank() <= high) return;
-  throw shape_error(message(printed_layer(layer), ": got an input of shape ", input, "; expected ", axes));
+  expect_rank_of(slot_of_layer(layer), input, low, high, axes);
 }
 
 /// A parameter that may be absent, or a number in its place on the device of another tensor: so the expression of a
@@ -97,3 +83,9 @@ Tensor<T, D> or_number(const Tensor<T, D>& x, const Tensor<T, D>& near, float nu
 }
 
 }  // namespace kiln::nn::detail
+
+#ifdef KILN_COMPILED  // in src/models.cpp
+extern template kiln::Tensor<float> kiln::nn::detail::or_number(const Tensor<float>&, const Tensor<float>&, float);
+#else
+#include <kiln/nn/layers/layer_impl.hpp>
+#endif

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <kiln/nn/init.hpp>
 #include <kiln/nn/layers/layer.hpp>
@@ -65,6 +66,9 @@ struct Bilinear {
 }  // namespace kiln::nn
 
 #ifdef KILN_COMPILED  // in src/models.cpp
+extern template struct kiln::nn::Linear<float, kiln::Cpu>;
+extern template void kiln::nn::detail::walk(std::string_view, const kiln::nn::Linear<float>&, visitor&);
+
 namespace kiln::detail {
 
 /// What a linear layer gives, as it is evaluated by itself or under relu.
