@@ -51,6 +51,7 @@ TEST_CASE("composed reductions: what they are made of") {
   CHECK(formula(kiln::std(x, 2, false, 0)) == "standard_deviation(x0, 4, 4)");
   CHECK(formula(norm(x)) == "root(sum(square(x0)))");
   CHECK(formula(count_nonzero(x)) == "sum(int64(x0 != 0))");
+  CHECK(formula(count_nonzero(x > 0)) == "sum(int64(x0 > 0))");
   CHECK(formula(layer_norm(x, -1, 0.5)) == "layer_norm(x0, 4, 0.5)");
   CHECK(formula(rms_norm(x)) == "rms_norm(x0, 4, 1e-06)");
 }

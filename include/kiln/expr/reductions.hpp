@@ -158,7 +158,10 @@ auto all(X x, axes over = {}, bool keepdim = false) {
 /// Number of elements that are not zero, as int64.
 template <Expression X>
 auto count_nonzero(X x, axes over = {}, bool keepdim = false) {
-  return sum(cast<std::int64_t>(std::move(x) != 0), over, keepdim);
+  if constexpr (std::is_same_v<typename X::value_type, bool>)
+    return sum(cast<std::int64_t>(std::move(x)), over, keepdim);
+  else
+    return sum(cast<std::int64_t>(std::move(x) != 0), over, keepdim);
 }
 /// Arithmetic mean; integers as float32. The mean of nothing is nan.
 template <Expression X>

@@ -90,7 +90,7 @@ inline constexpr std::array<std::uint64_t, 100> prebuilt_keys{
     0xc96cb98a1e13bf4e,
     0x2ad74c606f56084d,
     0xa9c52cbcb4a196f0,
-    0x5daa09db702894df,
+    0x8900951dd940493c,
     0x362f9e7e35e0baa4,
     0xaf1c5c9c318d9ae5,
     0x979f96410857e21b,
