@@ -54,7 +54,7 @@ std::int64_t all_threads() {
 }
 
 std::optional<int> read_options(int argc, const char* const* argv, const description& program, options& to,
-                                const std::vector<number_option>& more, std::ostream& out, std::ostream& errors) {
+                                std::initializer_list<number_option> more, std::ostream& out, std::ostream& errors) {
   constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
   CLI::App app{program.about};
   app.add_option("--data", to.data, program.data_is)->type_name(program.data_type);
@@ -70,11 +70,10 @@ std::optional<int> read_options(int argc, const char* const* argv, const descrip
   number("--lr", to.learning_rate, "learning rate", std::numeric_limits<double>::min(), 1e6,
          "a number above 0 and at most 1e6");
   for (const number_option& o : more)
-    if (double* const* real = std::get_if<double*>(&o.to))
-      number(o.name, **real, o.is, o.low, o.high, o.must_be);
+    if (o.to.real)
+      number(o.name, *o.to.real, o.is, o.low, o.high, o.must_be);
     else
-      number(o.name, *std::get<std::int64_t*>(o.to), o.is, static_cast<std::int64_t>(o.low),
-             static_cast<std::int64_t>(o.high), o.must_be);
+      number(o.name, *o.to.whole, o.is, static_cast<std::int64_t>(o.low), static_cast<std::int64_t>(o.high), o.must_be);
   number("--seed", to.seed, "seed of the weights, the order of the samples and what is drawn", std::uint64_t{0},
          std::numeric_limits<std::uint64_t>::max(), "a whole number from 0 to 18446744073709551615");
   number("--threads", to.threads, "threads to compute with", std::int64_t{1}, std::int64_t{1024},

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <iostream>
 #include <optional>
 #include <string>
-#include <variant>
-#include <vector>
 
 namespace support {
 
@@ -39,11 +38,19 @@ struct description {
   const char* otherwise = "draw digits";
 };
 
+/// Where a number goes: one of the two.
+struct number_place {
+  std::int64_t* whole = nullptr;
+  double* real = nullptr;
+  number_place(std::int64_t* to) : whole(to) {}
+  number_place(double* to) : real(to) {}
+};
+
 /// An option of one program alone.
 struct number_option {
   const char* name;  ///< "--momentum"
   const char* is;
-  std::variant<std::int64_t*, double*> to;
+  number_place to;
   double low, high;
   const char* must_be;  ///< "a number from 0 to below 1"
 };
@@ -51,7 +58,7 @@ struct number_option {
 /// Reads the command line into `to`. Returns nothing if the program may go on, else the exit code: 0 after --help, 2
 /// after a sentence on `errors`.
 std::optional<int> read_options(int argc, const char* const* argv, const description& program, options& to,
-                                const std::vector<number_option>& more = {}, std::ostream& out = std::cout,
+                                std::initializer_list<number_option> more = {}, std::ostream& out = std::cout,
                                 std::ostream& errors = std::cerr);
 
 }  // namespace support
