@@ -134,10 +134,7 @@ struct executor<Cpu> : host_executor<Cpu> {
   }
   using interpreted_program = detail::never_destroyed<detail::growing_list<std::shared_ptr<const cpu::compiled>>>;
   static const common::program_view& interpreted(interpreted_program& kept, tape_view t, const dtype* stores,
-                                                 bool reduction_rooted) {
-    if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
-    return *kept.value.add(cpu::drivers::interpret(t, stores, reduction_rooted));
-  }
+                                                 bool reduction_rooted);
 #endif
   /// The kernels of a Program.
 #ifdef KILN_COMPILED

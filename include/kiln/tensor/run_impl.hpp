@@ -342,3 +342,12 @@ KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& v
 }
 
 }  // namespace kiln::detail
+
+#if defined(KILN_INTERPRET) || defined(KILN_COMPILED)
+KILN_INLINE const kiln::common::program_view& kiln::executor<kiln::Cpu>::interpreted(interpreted_program& kept,
+                                                                                     tape_view t, const dtype* stores,
+                                                                                     bool reduction_rooted) {
+  if (const auto* made = kept.value.find([](const auto&) { return true; })) return **made;
+  return *kept.value.add(cpu::drivers::interpret(t, stores, reduction_rooted));
+}
+#endif
