@@ -354,6 +354,12 @@ int main() {
     Tensor<float> turned = kiln::exp(kiln::transpose(some, 0, 1)) + 1.0f;
     return values(turned);
   });
+  walk("a tape that grows and is copied", [] {
+    kiln::program tape(8);
+    for (std::int16_t i = 0; i < 40; ++i) tape.push({.code = kiln::opcode::leaf, .slot = i});
+    const kiln::program copy(tape);
+    return std::vector<float>{static_cast<float>(copy.size()), static_cast<float>(copy[39].slot)};
+  });
   walk("tensors of mappings of their own", [] {
     Tensor<float> large(kiln::new_tensor(kiln::dtype::float32, {200'000}));
     large.fill_(0.5f);

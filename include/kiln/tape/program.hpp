@@ -88,9 +88,14 @@ class program {
     return static_cast<unsigned>((h * 0x9e3779b97f4a7c15u) >> 40);
   }
   constexpr void allocate(int capacity) {
-    instruction* const code = std::allocator<instruction>().allocate(static_cast<std::size_t>(capacity));
-    table_ = new std::int16_t[static_cast<std::size_t>(2 * capacity)]();
-    code_ = code;
+    std::int16_t* const table = new std::int16_t[static_cast<std::size_t>(2 * capacity)]();
+    try {
+      code_ = std::allocator<instruction>().allocate(static_cast<std::size_t>(capacity));
+    } catch (...) {
+      delete[] table;
+      throw;
+    }
+    table_ = table;
     capacity_ = capacity;
     mask_ = static_cast<unsigned>(2 * capacity - 1);
   }
