@@ -151,7 +151,7 @@ class gemm_blocks {
     // another thread and fetching from its cache. Large ones are packed once, by all threads, unless that is free.
     const std::int64_t size = depth * breadth;
     const bool free = !packs_b && high >= 9 * rows && threads * size * std::int64_t{sizeof(T)} <= own_limit;
-    shared = divide_up(p.m, high) > 1 && !free && size > (packs_b ? shared_from / 8 : shared_from);
+    shared = divide_up(p.m, high) > 1 && !free && size > (packs_b ? shared_from / 2 : shared_from);
   }
 
   void pack_a(std::int64_t row, int valid, const block& part, T* to) const {
