@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <kiln/device/cpu/memory/memory.hpp>
@@ -99,6 +102,32 @@ TEST_CASE("gemm blocks: two threads get even shares of a product with short sums
   gemm_blocks<float>({m, n, k, a.data(), 1, m, b.data(), n, 1, c.data(), n, 1, false, done}).run();
   CHECK(tasks >= 8);
   CHECK(12 * round_up(tasks, 2) <= 13 * tasks);  // of 11 blocks one thread would have six
+}
+
+TEST_CASE("gemm blocks: two threads get even shares of a product whose tasks are of unequal size") {
+  cpu::set_num_threads(2);
+  const std::int64_t m = 1000, n = 80, k = 784;
+  const auto a = matrix(m, k), b = matrix(n, k);
+  std::vector<float> c(static_cast<std::size_t>(m * n));
+  struct tasks {
+    std::mutex lock;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> sizes;  // by first row and column
+  } all;
+  const gemm_epilogue done{
+      [](void* object, std::int64_t, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+        auto& tasks_of = *static_cast<tasks*>(object);
+        const std::lock_guard lock(tasks_of.lock);
+        tasks_of.sizes[{r0, c0}] = (r1 - r0) * (c1 - c0);
+      },
+      &all};
+  gemm_blocks<float>({m, n, k, a.data(), k, 1, b.data(), 1, k, c.data(), n, 1, false, done}).run();
+  std::int64_t first = 0, total = 0;
+  for (std::size_t number = 0; const auto& [at, size] : all.sizes) {
+    if (number++ < all.sizes.size() / 2) first += size;
+    total += size;
+  }
+  CHECK(total == m * n);
+  CHECK(50 * std::max(first, total - first) <= 27 * total);
 }
 
 TEST_CASE("gemm blocks: sizes come from the caches, in whole tiles, and hold less than the caches do") {

@@ -147,11 +147,35 @@ class gemm_blocks {
     if (!packs_b || tasks() < threads) cut(high, rows, 4 * rows);
     cut(wide, width, width);
     if (!packs_b || tasks() < threads) cut(high, rows, rows);
+    balance(breadth);
     // Small operands are packed by each thread for itself when it first needs them: that costs less than waiting for
     // another thread and fetching from its cache. Large ones are packed once, by all threads, unless that is free.
     const std::int64_t size = depth * breadth;
     const bool free = !packs_b && high >= 9 * rows && threads * size * std::int64_t{sizeof(T)} <= own_limit;
     shared = divide_up(p.m, high) > 1 && !free && size > (packs_b ? shared_from / 2 : shared_from);
+  }
+
+  // Lower tasks, where a thread with its share of them has less than another that way.
+  [[gnu::cold]] void balance(std::int64_t breadth) {
+    const std::int64_t across = divide_up(breadth, wide), all = p.m * breadth;
+    // The results of the thread that has most; tasks are numbered along the rows.
+    const auto longest = [&](std::int64_t height) {
+      const std::int64_t count = divide_up(p.m, height) * across;
+      std::int64_t most = 0;
+      for (std::int64_t i = 1, before = 0; i <= threads; ++i) {
+        const std::int64_t end = count * i / threads, row = std::min(end / across * height, p.m);
+        const std::int64_t done = row * breadth + std::min(height, p.m - row) * (end % across * wide);
+        most = std::max(most, done - std::exchange(before, done));
+      }
+      return most;
+    };
+    std::int64_t best = longest(high);
+    for (std::int64_t h = high - rows; h >= 4 * rows && 25 * threads * best > 26 * all; h -= rows) {
+      const std::int64_t now = longest(h);
+      if (25 * now > 24 * best) continue;
+      best = now;
+      high = h;
+    }
   }
 
   void pack_a(std::int64_t row, int valid, const block& part, T* to) const {
