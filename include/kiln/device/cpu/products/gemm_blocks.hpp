@@ -149,28 +149,39 @@ class gemm_blocks {
     if (!packs_b || tasks() < threads) cut(high, rows, rows);
     balance(breadth);
     // Small operands are packed by each thread for itself when it first needs them: that costs less than waiting for
-    // another thread and fetching from its cache. Large ones are packed once, by all threads, unless that is free.
+    // another thread and fetching from its cache (some 55,000 cycles on Zen 4), if what it packs more is less than
+    // that. Large ones are packed once, by all threads, unless that is free.
     const std::int64_t size = depth * breadth;
+    const std::int64_t most = packs_b ? shared_from / 2 * threads / (threads - 1) : shared_from;
     const bool free = !packs_b && high >= 9 * rows && threads * size * std::int64_t{sizeof(T)} <= own_limit;
-    shared = divide_up(p.m, high) > 1 && !free && size > (packs_b ? shared_from / 2 : shared_from);
+    shared = divide_up(p.m, high) > 1 && !free && size > most;
   }
 
-  // Lower tasks, where a thread with its share of them has less than another that way.
+  // The rows that some take the time of: those of tiles that are not full, and a little more where few are left.
+  static std::int64_t rows_of_time(std::int64_t some) {
+    const std::int64_t left = some % rows;
+    return some + (left == 0 ? 0 : is_whole(left) ? rows - left : gemm_row_step / 2);
+  }
+  // Lower tasks, where a thread with its share of them has less to do than another that way.
   [[gnu::cold]] void balance(std::int64_t breadth) {
-    const std::int64_t across = divide_up(breadth, wide), all = p.m * breadth;
-    // The results of the thread that has most; tasks are numbered along the rows.
+    const std::int64_t across = divide_up(breadth, wide);
+    // The time of the thread that has most; tasks are numbered along the rows.
     const auto longest = [&](std::int64_t height) {
-      const std::int64_t count = divide_up(p.m, height) * across;
+      const std::int64_t whole = p.m / height, count = divide_up(p.m, height) * across;
       std::int64_t most = 0;
       for (std::int64_t i = 1, before = 0; i <= threads; ++i) {
-        const std::int64_t end = count * i / threads, row = std::min(end / across * height, p.m);
-        const std::int64_t done = row * breadth + std::min(height, p.m - row) * (end % across * wide);
+        const std::int64_t end = count * i / threads, full = end / across;
+        const std::int64_t last = rows_of_time(p.m - whole * height), now = rows_of_time(height);
+        const std::int64_t done = (std::min(full, whole) * now + (full > whole ? last : 0)) * breadth +
+                                  (full < whole ? now : last) * (end % across * wide);
         most = std::max(most, done - std::exchange(before, done));
       }
       return most;
     };
+    const std::int64_t least = std::max<std::int64_t>(high / 2, 2 * rows);
     std::int64_t best = longest(high);
-    for (std::int64_t h = high - rows; h >= 4 * rows && 25 * threads * best > 26 * all; h -= rows) {
+    for (std::int64_t h = round_up(high, gemm_row_step) - gemm_row_step;
+         h >= least && 25 * threads * best > 26 * p.m * breadth; h -= gemm_row_step) {
       const std::int64_t now = longest(h);
       if (25 * now > 24 * best) continue;
       best = now;
