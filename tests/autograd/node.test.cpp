@@ -90,6 +90,28 @@ TEST_CASE("node: a value that a backward pass needs must not have changed; other
   CHECK_THROWS_AS(backward(sum(e)), graph_error);
 }
 
+TEST_CASE("node: what an expression overwrites and its own backward pass reads is kept") {
+  Tensor<double> w{1, 2, 3}, v{0.5, -1, 2};
+  w.requires_grad(), v.requires_grad();
+  Tensor<double> x{4, 5, 6};
+  x *= w;
+  x += square(x) * v;
+  for (Tensor<double> part : {x.slice(0, 0, 1), x.slice(0, 1)}) part *= part;
+  backward(sum(x));  // (q + q^2 v)^2 where q is x w
+  const double before[] = {4, 5, 6};
+  for (int i = 0; i < 3; ++i) {
+    const double q = before[i] * w(i), r = q + q * q * v(i);
+    CHECK(x(i) == doctest::Approx(r * r));
+    CHECK(w.grad()(i) == doctest::Approx(2 * r * (1 + 2 * q * v(i)) * before[i]));
+    CHECK(v.grad()(i) == doctest::Approx(2 * r * q * q));
+  }
+  Tensor<double> h = w * 1.0;
+  const Tensor<double> earlier = h * v;
+  h *= h;  // what is kept is for this one alone: the product before it still misses its operand
+  CHECK_NOTHROW(backward(sum(h)));
+  CHECK_THROWS_AS(backward(sum(earlier)), graph_error);
+}
+
 TEST_CASE("node: a graph built on a gradient notices that the gradient has grown") {
   Tensor<float> w{1, 2, 3};
   w.requires_grad();

@@ -116,14 +116,15 @@ bool compute_in_place(const E& e, const ref<tensor_state>& target, bool to_copy 
   const dims& sizes = find_sizes(e, c, room.sizes);
   if (to_copy && (sizes != target->sizes || (grad_enabled() && target->autograd_metadata))) return false;
   const history_functions* const history = check_in_place(facts_of<E>, c.view(), sizes, *target);
+  using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
+  const runnable& copy = runnable_of<value_program<T>, typename E::device_type>;
   if (!may_overwrite(facts_of<E>, c.view(), *target)) {
-    using T = Tensor<typename E::value_type, typename E::device_type, dynamic_extents>;
-    overwrite_with(runnable_of<value_program<T>, typename E::device_type>, compute(e), *target, history);
+    overwrite_with(copy, compute(e), *target, history);
     return true;
   }
   if constexpr (is_map<E>) {
     operand_workspace<E> in;
-    overwrite(facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, history, in.data());
+    overwrite(copy, facts_of<E>, gradients_if<true, false, E>(), c.view(), sizes, target, history, in.data());
   }
   return true;
 }

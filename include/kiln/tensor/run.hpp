@@ -74,9 +74,11 @@ const history_functions* check_in_place(const expression_facts& f, const operand
 /// Whether a kernel may write `target` while it reads the leaves: they lie elsewhere, or exactly on it.
 bool may_overwrite(const expression_facts& f, const operands& c, const tensor_state& target);
 
-/// Overwrites `target` by one kernel that may read it.
-void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c, const dims& sizes,
-               const ref<tensor_state>& target, const history_functions* history, common::operand_view* in);
+/// Overwrites `target` by one kernel that may read it. What its backward pass will read of the old value is kept, by
+/// `copy`.
+void overwrite(const runnable& copy, const expression_facts& f, const gradient_facts* gradients, const operands& c,
+               const dims& sizes, const ref<tensor_state>& target, const history_functions* history,
+               common::operand_view* in);
 
 /// Overwrites `target` with `values`, of the same sizes and type, and their history.
 void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,

@@ -321,10 +321,36 @@ KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, con
   return true;
 }
 
-KILN_INLINE void overwrite(const expression_facts& f, const gradient_facts* gradients, const operands& c,
-                           const dims& sizes, const ref<tensor_state>& target, const history_functions* history,
-                           common::operand_view* in) {
-  // Overwriting invalidates what backward passes recorded of the old value, this one's own recording included.
+// What a backward pass of the expression will read and the expression overwrites: the leaves there become a copy of it.
+[[gnu::cold]] KILN_INLINE void keep_overwritten(const runnable& copy, const expression_facts& f,
+                                                const gradient_facts& gradients, const operands& c,
+                                                tensor_state& target, ref<tensor_state>* kept) {
+  const auto overwritten = [&](int i) { return c.leaf[i]->memory == target.memory; };
+  bool read = false;
+  for (int i = 0; i < f.leaves; ++i) read |= gradients.reads[i] && overwritten(i);
+  if (!read) return;
+  const ref<tensor_state> old = copy.device->new_tensor(target.type, target.sizes, *target.memory);
+  tensor_state* leaf = &target;
+  common::operand_view in;
+  run_program(copy, {.leaf = &leaf}, {.domain = target.sizes}, *old, &in);
+  for (int i = 0; i < f.leaves; ++i) {
+    tensor_state* const was = c.leaf[i];
+    if (!overwritten(i)) continue;
+    kept[i] = new_state(old->type, old->sizes, old->strides);
+    kept[i]->data = old->data;
+    kept[i]->memory = old->memory;
+    kept[i]->autograd_metadata = was->autograd_metadata;
+    for (int j = i; j < f.leaves; ++j)
+      if (c.leaf[j] == was) c.leaf[j] = kept[i].get();
+  }
+}
+
+KILN_INLINE void overwrite(const runnable& copy, const expression_facts& f, const gradient_facts* gradients,
+                           const operands& c, const dims& sizes, const ref<tensor_state>& target,
+                           const history_functions* history, common::operand_view* in) {
+  few<ref<tensor_state>, common::max_slots> kept(history && gradients ? f.leaves : 0);
+  if (history && gradients) keep_overwritten(copy, f, *gradients, c, *target, kept.data());
+  // Overwriting invalidates what backward passes recorded of the old value.
   if (!history) ++target->memory->version;
   run_into(f, {history ? gradients : nullptr, history}, c, {.domain = sizes}, target, true, in);
   if (history) history->changed(*target);
