@@ -48,7 +48,8 @@ Tensor<T, D> fan_in(const dims& sizes, std::int64_t inputs, D where = {}) {
 /// Uniform up to gain sqrt(6 / (inputs + outputs)) (Glorot and Bengio 2010), of a matrix (outputs, inputs).
 template <Element T, class D = Cpu>
 Tensor<T, D> xavier_uniform(const dims& sizes, double gain = 1, D where = {}) {
-  return uniform<T, D>(sizes, gain * std::sqrt(6 / static_cast<double>(sizes[0] + sizes[1])), where);
+  const double both = static_cast<double>(sizes[0]) + static_cast<double>(sizes[1]);
+  return uniform<T, D>(sizes, gain * std::sqrt(6 / both), where);
 }
 
 #ifdef KILN_COMPILED  // in src/models.cpp

@@ -62,6 +62,11 @@ TEST_CASE("MultiheadAttention: with a causal mask the first result knows the fir
   CHECK_THROWS_AS(odd(x, x, x), value_error);
 }
 
+TEST_CASE("MultiheadAttention: a width of which memory has no room for three is refused") {
+  CHECK_THROWS_AS(nn::parameters(nn::MultiheadAttention<float>{std::numeric_limits<std::int64_t>::max() / 2}),
+                  shape_error);
+}
+
 TEST_CASE("PositionalEncoding: sinusoids of the position") {
   nn::PositionalEncoding<double> p{6, 0.5, 10};
   nn::eval(p);

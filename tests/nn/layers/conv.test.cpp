@@ -4,6 +4,8 @@
 
 #include "nn/layers/check.hpp"
 
+#include <limits>
+
 #include <kiln/nn/convert.hpp>
 #include <kiln/nn/print.hpp>
 
@@ -59,4 +61,8 @@ TEST_CASE("convolutions: what does not fit is refused") {
       shape_error);
   CHECK_THROWS_AS(conv(zeros<float>({8, 8})), shape_error);
   CHECK_THROWS_AS(nn::parameters(nn::Conv2d<float>{3, 8, 3, {.groups = 2}}), value_error);
+  CHECK_THROWS_AS(nn::parameters(nn::Conv2d<float>{3, 8, 3, {.groups = 0}}), value_error);
+  CHECK_THROWS_AS(nn::parameters(nn::Conv1d<float>{3, 8, 3, {.groups = 0}}), value_error);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK_THROWS_AS(nn::parameters(nn::Conv2d<float>{most, 8, 3}), shape_error);
 }

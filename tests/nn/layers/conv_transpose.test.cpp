@@ -31,6 +31,7 @@ TEST_CASE("ConvTranspose2d: what does not fit is refused") {
   const nn::ConvTranspose2d<double> layer{2, 1, 2, {.padding = 3}};
   CHECK_THROWS_AS(layer(zeros<double>({1, 2, 2, 2})), shape_error);
   CHECK_THROWS_AS(layer(zeros<double>({1, 3, 9, 9})), shape_error);
+  CHECK_THROWS_AS(nn::parameters(nn::ConvTranspose2d<double>{2, 1, 2, {.groups = 0}}), value_error);
   const nn::ConvTranspose2d<double> more{2, 1, 2, {.output_padding = 1}};
   CHECK_THROWS_AS(more(zeros<double>({1, 2, 2, 2})), value_error);
   const nn::ConvTranspose2d<double> dilated{2, 1, 2, {.output_padding = 1, .dilation = 2}};

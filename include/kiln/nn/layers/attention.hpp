@@ -85,8 +85,8 @@ template <Element T = float, class D = Cpu>
 struct MultiheadAttention {
   std::int64_t embed_dim = 0, num_heads = 1;
   attention_options options{};
-  Tensor<T, D> in_proj_weight = init::xavier_uniform<T, D>({3 * embed_dim, embed_dim});
-  Tensor<T, D> in_proj_bias = options.bias ? init::constant<T, D>({3 * embed_dim}, 0) : Tensor<T, D>();
+  Tensor<T, D> in_proj_weight = init::xavier_uniform<T, D>({count({3, embed_dim}), embed_dim});
+  Tensor<T, D> in_proj_bias = options.bias ? init::constant<T, D>({count({3, embed_dim})}, 0) : Tensor<T, D>();
   Linear<T, D> out_proj = detail::zero_biased<T, D>(embed_dim, options.bias);
   training_flag training{};
 

@@ -37,6 +37,11 @@ inline std::int64_t channels_of_group(std::int64_t channels, std::int64_t groups
                               " groups: the number of groups must be 1 or more and divide the channels"));
   return channels / groups;
 }
+/// Inputs of one output. Throws as channels_of_group: which of a weight's sizes and this comes first, compilers choose.
+inline std::int64_t inputs_of_output(std::int64_t channels, std::int64_t groups, std::int64_t area,
+                                     std::string_view layer) {
+  return kiln::detail::wrapping_product(channels_of_group(channels, groups, layer), area);
+}
 /// A pair of images, or the number of signals, as PyTorch prints it.
 inline std::string spelled_window(const pair2d& x) {
   return spelled(x);
@@ -104,10 +109,8 @@ struct convolution_layer {
   typename Kind::options options{};
   Tensor<T, D> weight = init::fan_in<T, D>(
       Kind::sizes(out_channels, channels_of_group(in_channels, options.groups, Kind::name), kernel_size, options),
-      in_channels / options.groups * Kind::area(kernel_size));
-  Tensor<T, D> bias = options.bias
-                          ? init::fan_in<T, D>({out_channels}, in_channels / options.groups * Kind::area(kernel_size))
-                          : Tensor<T, D>();
+      inputs());
+  Tensor<T, D> bias = options.bias ? init::fan_in<T, D>({out_channels}, inputs()) : Tensor<T, D>();
 
   /// (N, out_channels, ...), or without N for one sample. Throws shape_error for other channels.
   template <Expression X>
@@ -121,6 +124,9 @@ struct convolution_layer {
     return watched(this, alone ? squeeze(y, 0) : y);
   }
   std::string settings() const { return convolution_settings(*this); }
+  std::int64_t inputs() const {
+    return inputs_of_output(in_channels, options.groups, Kind::area(kernel_size), Kind::name);
+  }
 };
 
 }  // namespace detail

@@ -102,10 +102,8 @@ struct ConvTranspose2d {
   Tensor<T, D> weight =
       init::fan_in<T, D>({in_channels, detail::channels_of_group(out_channels, options.groups, "ConvTranspose2d"),
                           kernel_size.height, kernel_size.width},
-                         out_channels / options.groups * kernel_size.area());
-  Tensor<T, D> bias = options.bias
-                          ? init::fan_in<T, D>({out_channels}, out_channels / options.groups * kernel_size.area())
-                          : Tensor<T, D>();
+                         inputs());
+  Tensor<T, D> bias = options.bias ? init::fan_in<T, D>({out_channels}, inputs()) : Tensor<T, D>();
 
   /// (N, out_channels, H', W') with H' = (H - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1, or
   /// without N for one image. Throws shape_error for other channels, value_error for an output_padding that is not
@@ -127,6 +125,11 @@ struct ConvTranspose2d {
     return detail::watched(this, sizes.rank() == 3 ? squeeze(y, 0) : y);
   }
   std::string settings() const { return detail::convolution_settings(*this); }
+
+ private:
+  std::int64_t inputs() const {
+    return detail::inputs_of_output(out_channels, options.groups, kernel_size.area(), "ConvTranspose2d");
+  }
 };
 
 }  // namespace kiln::nn

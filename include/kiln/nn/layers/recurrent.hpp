@@ -56,7 +56,7 @@ class recurrent {
       : input_size(inputs), hidden_size(units), options(how) {
     if (how.num_layers < 1)
       throw value_error(message(short_name<Self>(), ": ", how.num_layers, " layers: use 1 or more"));
-    const std::int64_t directions = how.bidirectional ? 2 : 1, rows = Gates * units;
+    const std::int64_t directions = how.bidirectional ? 2 : 1, rows = count({Gates, units});
     for (std::int64_t l = 0; l < how.num_layers; ++l)
       for (std::int64_t d = 0; d < directions; ++d) {
         recurrent_weights<T, D> w;
