@@ -36,8 +36,7 @@ using cpu::attention_backward;
 namespace kiln {
 
 /// Which keys a query sees: numbers added to the scores, and truth values of the keys that it sees; either broadcasts
-/// to
-/// (..., queries, keys).
+/// to (..., queries, keys).
 template <Element T, class D>
 struct attention_mask {
   Tensor<T, D> added{};
@@ -45,6 +44,9 @@ struct attention_mask {
   attention_mask() = default;
   attention_mask(Tensor<T, D> numbers) : added(std::move(numbers)) {}
   attention_mask(Tensor<bool, D> seen) : allowed(std::move(seen)) {}
+  template <Expression M>
+    requires(!Leaf<M>)
+  attention_mask(const M& mask) : attention_mask(Tensor<typename M::value_type, D>(mask)) {}
 };
 
 /// What scaled_dot_product_attention may be told.
@@ -256,6 +258,17 @@ Tensor<T, D> scaled_dot_product_attention(const Tensor<T, D>& query, const std::
     const Tensor<float, D> q = cast<float>(query), k = cast<float>(key), v = cast<float>(value);
     return cast<T>(detail::attention_of(q, k, v, wide, scale));
   }
+}
+
+/// The same of queries that are still to be computed.
+template <Expression Q>
+  requires(!Leaf<Q>)
+auto scaled_dot_product_attention(
+    const Q& query, const Tensor<typename Q::value_type, typename Q::device_type>& key,
+    const Tensor<typename Q::value_type, typename Q::device_type>& value,
+    const scaled_attention_options<typename Q::value_type, typename Q::device_type>& options = {}) {
+  return scaled_dot_product_attention(Tensor<typename Q::value_type, typename Q::device_type>(query), key, value,
+                                      options);
 }
 
 }  // namespace kiln

@@ -214,4 +214,14 @@ Tensor<T, D> ctc_loss(const Tensor<T, D>& log_probabilities, const Tensor<std::i
   return placed(Tensor<T>(mean(losses / cast<T>(maximum(counts.reshape({-1}), 1)))));
 }
 
+/// The same of logarithms that are still to be computed, as log_softmax gives them.
+template <Expression X>
+  requires(!Leaf<X>)
+auto ctc_loss(const X& log_probabilities, const Tensor<std::int64_t, typename X::device_type>& targets,
+              const Tensor<std::int64_t, typename X::device_type>& input_lengths,
+              const Tensor<std::int64_t, typename X::device_type>& target_lengths, const ctc_options& options = {}) {
+  return ctc_loss(Tensor<typename X::value_type, typename X::device_type>(log_probabilities), targets, input_lengths,
+                  target_lengths, options);
+}
+
 }  // namespace kiln::nn
