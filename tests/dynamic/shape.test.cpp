@@ -32,6 +32,7 @@ TEST_CASE("views show the elements where they lie") {
   CHECK(values(tril(x)) == std::vector<double>{1, 0, 0, 4, 5, 0});
   CHECK(values(triu(x, 1)) == std::vector<double>{0, 2, 3, 0, 0, 6});
   CHECK(triu(made({2, 2}, {1, 2, 3, 4}, dtype::int32)).type() == dtype::int32);
+  CHECK(tril(made({2, 2}, {1, 1, 1, 1}, dtype::boolean)).type() == dtype::boolean);
   CHECK_THROWS_AS(reshape(x, {4}), kiln::shape_error);
   CHECK_THROWS_AS(narrow(x, 1, 2, 2), kiln::index_error);
   CHECK_THROWS_AS(expand(x, {2, 4}), kiln::shape_error);

@@ -26,6 +26,10 @@ TEST_CASE("triangular: tril and triu keep one side of a diagonal") {
           }
     }
   CHECK(tril(zeros<double>({0, 3})).sizes() == dims{0, 3});
+  const Tensor<bool> seen = tril(ones<bool>({2, 2})), ahead = triu(seen, 1);  // as PyTorch's, not int64
+  CHECK((seen(0, 0) && !seen(0, 1) && seen(1, 0) && seen(1, 1) && !ahead(0, 1) && !ahead(1, 0)));
+  const Tensor<std::uint8_t> bytes = triu(ones<std::uint8_t>({2, 2}));
+  CHECK((bytes(1, 0) == 0 && bytes(0, 1) == 1));
   CHECK_THROWS_AS(tril(Tensor<double>{1, 2}), shape_error);
 }
 

@@ -68,13 +68,17 @@ KILN_INLINE tensor select(const tensor& x, std::int64_t axis, std::int64_t index
 KILN_INLINE tensor diagonal(const tensor& x, std::int64_t offset) {
   return graph::seen(x, [&](const detail::layout& l) { return detail::diagonal_of(l, offset); });
 }
+namespace graph {
+// 0, which does not change the type of x.
+inline tensor beside_triangle(const tensor& x) { return x.type() == dtype::boolean ? scalar(false) : scalar(0); }
+}  // namespace graph
 KILN_INLINE tensor tril(const tensor& x, std::int64_t offset) {
   const tensor place = graph::columns_minus_rows(x, "tril");
-  return call("where", {call("le", {place, scalar(offset)}), x, scalar(0)});
+  return call("where", {call("le", {place, scalar(offset)}), x, graph::beside_triangle(x)});
 }
 KILN_INLINE tensor triu(const tensor& x, std::int64_t offset) {
   const tensor place = graph::columns_minus_rows(x, "triu");
-  return call("where", {call("ge", {place, scalar(offset)}), x, scalar(0)});
+  return call("where", {call("ge", {place, scalar(offset)}), x, graph::beside_triangle(x)});
 }
 KILN_INLINE tensor cat(std::span<const tensor> parts, std::int64_t axis) {
   if (parts.empty()) throw value_error("cat: nothing to join: give one tensor at least");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
 
 #include <kiln/ops/all.hpp>
@@ -27,6 +28,10 @@ auto columns_minus_rows(const X& x, const char* where) {
   const auto rows = arange(std::int64_t{0}, sizes[sizes.rank() - 2], 1, device);
   return arange(std::int64_t{0}, sizes.back(), 1, device) - unsqueeze(rows, 1);
 }
+
+/// What stands beside a triangle of x: a number that does not change its element type.
+template <class X>
+using beside_triangle = std::conditional_t<std::is_same_v<typename X::value_type, bool>, bool, int>;
 
 /// The diagonal of the last two axes as the last axis.
 constexpr layout diagonal_of(const layout& l, std::int64_t offset) {
@@ -53,12 +58,12 @@ constexpr layout diagonal_of(const layout& l, std::int64_t offset) {
 /// it. Lazy: `tril(ones(3, 3))` is a lower triangle of ones. Throws shape_error for fewer than two axes.
 template <Expression X>
 auto tril(const X& x, std::int64_t diagonal = 0) {
-  return where(detail::columns_minus_rows(x, "tril") <= diagonal, x, 0);
+  return where(detail::columns_minus_rows(x, "tril") <= diagonal, x, detail::beside_triangle<X>{});
 }
 /// The elements on and above a diagonal, 0 below it: torch.triu. Throws shape_error for fewer than two axes.
 template <Expression X>
 auto triu(const X& x, std::int64_t diagonal = 0) {
-  return where(detail::columns_minus_rows(x, "triu") >= diagonal, x, 0);
+  return where(detail::columns_minus_rows(x, "triu") >= diagonal, x, detail::beside_triangle<X>{});
 }
 /// The view of a diagonal of each matrix, which becomes the last axis: `diagonal(x)` of shape [2, 3, 3] has shape
 /// [2, 3]. Positive offsets lie above the main one; beyond the matrix there is nothing. Throws shape_error for fewer
