@@ -80,6 +80,9 @@ TEST_CASE("recurrent layers: in print, copied, and refusals") {
   CHECK_FALSE(lstm.training.on);
   CHECK_THROWS_AS(lstm(zeros<double>({2, 5, 4})), shape_error);
   CHECK_THROWS_AS(lstm(zeros<double>({2, 5, 3}), zeros<double>({1, 2, 4})), shape_error);
+  CHECK_THROWS_AS(lstm(zeros<double>({2, 5, 3}), {}, {}, Tensor<std::int64_t>{5, 6}), value_error);
+  CHECK_THROWS_AS(lstm(zeros<double>({2, 5, 3}), {}, {}, Tensor<std::int64_t>{-1, 5}), value_error);
+  CHECK_NOTHROW(lstm(zeros<double>({2, 5, 3}), {}, {}, Tensor<std::int64_t>{0, 5}));
   CHECK_THROWS_AS(nn::parameters(nn::RNN<float>{2, 3, {.num_layers = 0}}), value_error);
   CHECK_THROWS_AS(nn::parameters(nn::LSTM<float>{2, std::int64_t{1} << 62}), shape_error);  // four times that is 2^64
 }

@@ -130,6 +130,12 @@ class recurrent {
     if (lengths.defined() && lengths.sizes() != dims{batch})
       throw shape_error(message(printed_layer(*static_cast<const Self*>(this)), ": got lengths of shape ",
                                 lengths.sizes(), "; expected ", dims{batch}, ", one for each sequence"));
+    // A GPU would be waited for: there a length beyond the times is all of them, and one below 0 none.
+    if constexpr (OnHost<D>)
+      for (std::int64_t i = 0; lengths.defined() && i < batch; ++i)
+        if (lengths(i) < 0 || lengths(i) > times)
+          throw value_error(message(printed_layer(*static_cast<const Self*>(this)), ": got a length of ", lengths(i),
+                                    " for sequence ", i, "; expected one from 0 to the number of times, ", times));
     std::array<std::vector<X>, states> last;
     for (std::int64_t l = 0; l < options.num_layers; ++l) {
       std::vector<X> both;
@@ -214,7 +220,7 @@ class RNN : public detail::recurrent<RNN<T, D>, 1, 1, T, D> {
   RNN(std::int64_t inputs, std::int64_t units, recurrent_options how = {}) : base(inputs, units, how) {}
   /// `auto [y, h] = rnn(x)` for x (time, batch, input_size), or (batch, time, input_size) with batch_first, or (time,
   /// input_size); h begins with zeros unless given; `lengths` (batch), if given, says where each sequence ends. Throws
-  /// shape_error where sizes do not fit.
+  /// shape_error where sizes do not fit, value_error for a length below 0 or beyond the times (not on a GPU).
   rnn_result<X> operator()(const X& x, const X& hidden = {}, const Tensor<std::int64_t, D>& lengths = {}) const {
     auto r = this->run(x, {hidden}, lengths);
     return {detail::watched(this, r.output), r.last[0]};
