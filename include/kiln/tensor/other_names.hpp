@@ -65,6 +65,69 @@ struct other_names {
   Derived div(const Y&) const {
     return operators<Y>();
   }
+  template <class... Y>
+  Derived requires_grad_(const Y&...) const {
+    static_assert(never<Derived, Y...>, "kiln: x.requires_grad_() is x.requires_grad()");
+    return refused();
+  }
+  template <class... Y>
+  Derived chunk(const Y&...) const {
+    static_assert(never<Derived, Y...>,
+                  "kiln: x.chunk(n, axis) is chunk(x, n, axis), x.split(n, axis) split(x, n, axis)");
+    return refused();
+  }
+  template <class... Y>
+  Derived split(const Y&... y) const {
+    return chunk(y...);
+  }
+  template <class... Y>
+  Derived masked_fill(const Y&...) const {
+    static_assert(never<Derived, Y...>,
+                  "kiln: x.masked_fill(mask, value) is masked_fill(x, mask, value); in place x[mask] = value");
+    return refused();
+  }
+  template <class... Y>
+  Derived masked_fill_(const Y&... y) const {
+    return masked_fill(y...);
+  }
+  template <class... Y>
+  Derived gather(const Y&...) const {
+    static_assert(never<Derived, Y...>,
+                  "kiln: x.gather(axis, index) and index_select are functions: gather(x, axis, index)");
+    return refused();
+  }
+  template <class... Y>
+  Derived index_select(const Y&... y) const {
+    return gather(y...);
+  }
+  template <class... Y>
+  Derived index_add_(const Y&...) const {
+    static_assert(never<Derived, Y...>,
+                  "kiln: x.index_add_(axis, index, y) is x = index_add(x, axis, index, y); so of scatter_add_");
+    return refused();
+  }
+  template <class... Y>
+  Derived scatter_add_(const Y&... y) const {
+    return index_add_(y...);
+  }
+  template <class... Y>
+  Derived var(const Y&...) const {
+    static_assert(never<Derived, Y...>, "kiln: x.var(axis) is var(x, axis), the standard deviation stddev(x, axis)");
+    return refused();
+  }
+  template <class... Y>
+  Derived std(const Y&... y) const {
+    return var(y...);
+  }
+  template <class... Y>
+  Derived view_as(const Y&...) const {
+    static_assert(never<Derived, Y...>, "kiln: x.view_as(y) is x.view(y.sizes()), x.expand_as(y) x.expand(y.sizes())");
+    return refused();
+  }
+  template <class... Y>
+  Derived expand_as(const Y&... y) const {
+    return view_as(y...);
+  }
 
  private:
   const Derived& refused() const { return static_cast<const Derived&>(*this); }
