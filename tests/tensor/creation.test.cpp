@@ -179,6 +179,9 @@ TEST_CASE("from_blob looks at memory and holds what keeps it alive") {
   }
   CHECK(memory.use_count() == 1);
   CHECK_THROWS_AS(from_blob(memory->data(), {2, 3}, dims{1}), shape_error);
+  float* const nothing = nullptr;
+  CHECK_THROWS_AS(from_blob(nothing, {2}), value_error);
+  CHECK(from_blob(nothing, {0, 3}).numel() == 0);
 }
 
 TEST_CASE("what was created can require grad") {

@@ -98,7 +98,9 @@ struct host_executor {
     return cpu::drivers::scale<T>(data, n, number);
   }
   /// Throws device_error unless `elements` elements from `data` on are this device's, as far as that can be known.
-  static void check_foreign(const void*, std::int64_t, Device) {}
+  static void check_foreign(const void* data, std::int64_t elements, Device) {
+    if (!data && elements > 0) throw value_error(message("from_blob: a null pointer to ", elements, " elements"));
+  }
   /// One element.
   template <Element T>
   static T read(const tensor_state& t, std::int64_t offset = 0) {
