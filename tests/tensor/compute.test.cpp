@@ -165,6 +165,19 @@ TEST_CASE("compute: copy_ broadcasts an expression, and gradients pass by what i
   CHECK(w.grad()(1, 1) == 2);
 }
 
+TEST_CASE("compute: a copy of another shape is refused by the shapes of what is copied and where to") {
+  Tensor<float> x = zeros<float>({2, 3});
+  const char* const says =
+      "in place: values of shape [3, 2] do not broadcast to [2, 3], the shape of the elements they go to: reshape or "
+      "select them first";
+  CHECK_THROWS_WITH_AS(x.copy_(x.t()), says, shape_error);
+  CHECK_THROWS_WITH_AS(x.copy_(x.t() * 2.0f), says, shape_error);
+  CHECK_THROWS_AS(x[0] = x, shape_error);
+  CHECK_NOTHROW(x[0] = 1.0f);
+  CHECK_NOTHROW(x = x * Tensor<float>{1, 2, 3});
+  CHECK_NOTHROW(x[{slice(), 0}] = Tensor<float>{1, 2});
+}
+
 TEST_CASE("compute: in place and the graph") {
   Tensor<float> w{1, 2, 3}, v{4, 5, 6};
   w.requires_grad();

@@ -71,6 +71,9 @@ void compute_map(const expression_facts& f, const gradient_facts* gradients, con
 const history_functions* check_in_place(const expression_facts& f, const operands& c, const dims& sizes,
                                         tensor_state& target);
 
+/// Throws shape_error where values of a shape cannot be copied to elements of these sizes.
+[[gnu::cold]] void expect_copyable(const dims& values, const dims& sizes);
+
 /// Whether a kernel may write `target` while it reads the leaves: they lie elsewhere, or exactly on it.
 bool may_overwrite(const expression_facts& f, const operands& c, const tensor_state& target);
 

@@ -312,6 +312,15 @@ KILN_INLINE const history_functions* check_in_place(const expression_facts& f, c
   return history;
 }
 
+KILN_INLINE void expect_copyable(const dims& values, const dims& sizes) {
+  const int more = sizes.rank() - values.rank();
+  bool fits = more >= 0;
+  for (int i = 0; fits && i < values.rank(); ++i) fits = values[i] == 1 || values[i] == sizes[i + more];
+  if (!fits)
+    throw shape_error(message("in place: values of shape ", values, " do not broadcast to ", sizes,
+                              ", the shape of the elements they go to: reshape or select them first"));
+}
+
 KILN_INLINE bool may_overwrite(const expression_facts& f, const operands& c, const tensor_state& target) {
   if (f.products > 0 || f.rows > 0) return false;
   for (int i = 0; i < f.leaves; ++i) {

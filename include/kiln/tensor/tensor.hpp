@@ -170,7 +170,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
   template <class E>
   requires Operands<Tensor, E> Tensor& operator/=(const E& e) { return update(*this / e); }
   /// Writes the values of an expression of this shape, or one that broadcasts to it, into these elements. Throws
-  /// value_error for a number that an integer type does not hold.
+  /// shape_error for another shape, value_error for a number that an integer type does not hold.
   template <class E>
     requires(Expression<E> || Number<E>)
   Tensor& copy_(const E& e) {
@@ -181,6 +181,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
       if (detail::compute_in_place(values, state(), true)) return *this;
       if constexpr (!Leaf<V>) return copy_(Tensor(values));
     }
+    detail::expect_copyable(shape_of(values), sizes());
     return update(where(true, values, *this));
   }
   /// Sets every element. Throws value_error for a number that an integer type does not hold.
