@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <kiln/tensor/mask.hpp>
+#include <kiln/tensor/masked_elements.hpp>
 #include <support/compare.hpp>
 
 using namespace kiln;
