@@ -16,7 +16,9 @@ if(KILN_BUILD_COMPILED)
   target_link_libraries(kiln_compiled PUBLIC kiln ${CMAKE_DL_LIBS})
   target_compile_definitions(kiln_compiled PUBLIC KILN_COMPILED)
   set_source_files_properties(src/dynamic.cpp src/dynamic_cuda.cpp PROPERTIES
-                              COMPILE_OPTIONS "${KILN_COMPILED_OPTIONS};${KILN_COMPILED_DYNAMIC_OPTIONS}")
+                              COMPILE_OPTIONS "${KILN_COMPILED_OPTIONS};${KILN_COMPILED_ONCE_OPTIONS}")
+  set_source_files_properties(src/cuda.cpp src/io.cpp src/models.cpp src/state.cpp PROPERTIES
+                              COMPILE_OPTIONS "${KILN_COMPILED_ONCE_OPTIONS}")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(levels ${KILN_COMPILED_LEVELS})
     # One bit for each level that dispatch.cpp may choose.
