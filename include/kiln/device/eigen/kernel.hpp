@@ -40,6 +40,11 @@ class kernel {
     }
     (std::make_integer_sequence<int, Count>{});
   }
+  using reduced = typename facts::template numbers<cpu::detail::value_list::reduced>;
+  template <int... I, class F>
+  static void each_of(std::integer_sequence<int, I...>, [[maybe_unused]] F f) {
+    (f(number<I>{}), ...);
+  }
   // f(get(operand) of each operand of instruction I).
   template <int I, class Get, class F>
   static auto with_operands(Get get, F f) {
@@ -144,15 +149,13 @@ class kernel {
   template <int I>
   static void find(const cpu::strip& s, state& now) {
     constexpr instruction x = t[I];
-    if constexpr (x.code == opcode::leaf && each(I)) {
-      using S = element_t<x.type>;
-      const std::size_t k = static_cast<std::size_t>(x.slot);
-      now.from[k] = {s.in[k], -1};
-      if (s.step[k] == 0 && s.count > 0) {
-        S* const workspace = reinterpret_cast<S*>(now.spread[k].data());
-        std::uninitialized_fill_n(workspace, widest_register / sizeof(S), *static_cast<const S*>(s.in[k]));
-        now.from[k] = {workspace, 0};
-      }
+    using S = element_t<x.type>;
+    const std::size_t k = static_cast<std::size_t>(x.slot);
+    now.from[k] = {s.in[k], -1};
+    if (s.step[k] == 0 && s.count > 0) {
+      S* const workspace = reinterpret_cast<S*>(now.spread[k].data());
+      std::uninitialized_fill_n(workspace, widest_register / sizeof(S), *static_cast<const S*>(s.in[k]));
+      now.from[k] = {workspace, 0};
     }
   }
   // Where a stored value is: among the rows of the block, or in the row that a later pass reads.
@@ -237,7 +240,7 @@ class kernel {
 
   template <int I>
   static void store(const state& now) {
-    if constexpr (is_stored(I)) places<element<I>, alignment_of_row<I>>(row<I>(now), now.n) = plain(computed<I>(now)).x;
+    places<element<I>, alignment_of_row<I>>(row<I>(now), now.n) = plain(computed<I>(now)).x;
   }
   template <int R>
   [[gnu::always_inline]] static void deliver(const state& now) {  // called once: what it reads may stay in registers
@@ -255,16 +258,14 @@ class kernel {
   }
   template <int I>
   static void reduce(const state& now) {
-    if constexpr (facts::reduced_here(I)) {
-      using E = element<I>;
-      using Op = op_at<I>;
-      const auto what = value<t[I].a>(now);
-      const int r = facts::reduction_of(I);
-      if constexpr (Kind == kernel_kind::operands) {
-        places<E>(static_cast<E*>(now.s.out[r]) + now.begin, now.n) = what.x;
-      } else {
-        now.s.partial[r] = now.s.program->reduced[r].join(now.s.partial[r], common::to_bits(folded<Op>(what)));
-      }
+    using E = element<I>;
+    using Op = op_at<I>;
+    const auto what = value<t[I].a>(now);
+    const int r = facts::reduction_of(I);
+    if constexpr (Kind == kernel_kind::operands) {
+      places<E>(static_cast<E*>(now.s.out[r]) + now.begin, now.n) = what.x;
+    } else {
+      now.s.partial[r] = now.s.program->reduced[r].join(now.s.partial[r], common::to_bits(folded<Op>(what)));
     }
   }
   template <class Op, class T, class X>
@@ -286,13 +287,16 @@ class kernel {
     state now(s, rows.data());
     each_below<size>([&]<int I>(number<I>) {
       if constexpr (facts::per_strip(I)) prepare<I>(s, now);
-      find<I>(s, now);
+      if constexpr (t[I].code == opcode::leaf && each(I)) find<I>(s, now);
     });
     for (; now.begin < s.count; now.begin += now.n) {
       now.n = in_blocks ? std::min<Index>(block, s.count - now.begin) : s.count;
-      each_below<size>([&]<int I>(number<I>) { store<I>(now); });
+      if constexpr (stored.count > 0)
+        each_below<size>([&]<int I>(number<I>) {
+          if constexpr (is_stored(I)) store<I>(now);
+        });
       each_below<t.result_count()>([&]<int R>(number<R>) { deliver<R>(now); });
-      each_below<size>([&]<int I>(number<I>) { reduce<I>(now); });
+      each_of(reduced{}, [&]<int I>(number<I>) { reduce<I>(now); });
       if constexpr (!in_blocks) return;
     }
   }
