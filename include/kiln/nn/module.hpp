@@ -91,8 +91,8 @@ auto named_parameters(const M& module) {
 /// The parameters of a module, handles to the same tensors: what an optimizer takes. As named_parameters.
 template <class M>
 auto parameters(const M& module) {
-  using X = detail::tensor_of<M>;
-  std::vector<X> found = detail::tensors_of<X>(detail::collected<X>(module, false));
+  std::vector<detail::tensor_of<M>> found =
+      detail::tensors_of<detail::tensor_of<M>>(detail::collected<detail::tensor_of<M>>(module, false));
   return found;  // (by this name, an error about a member that can't be visited is two lines shorter)
 }
 /// The buffers of a module that have X's element type and device, by default those of its parameters, with their names.
