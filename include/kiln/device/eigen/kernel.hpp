@@ -32,19 +32,10 @@ class kernel {
 
   template <int K>
   using number = std::integral_constant<int, K>;
-  // f(0), f(1) ... as constants.
-  template <int Count, class F>
-  static constexpr void each_below(F f) {
-    [&]<int... I>(std::integer_sequence<int, I...>) {
-      (f(number<I>{}), ...);
-    }
-    (std::make_integer_sequence<int, Count>{});
-  }
-  using reduced = typename facts::template numbers<cpu::detail::value_list::reduced>;
-  template <int... I, class F>
-  static void each_of(std::integer_sequence<int, I...>, [[maybe_unused]] F f) {
-    (f(number<I>{}), ...);
-  }
+  // The numbers of instructions by what is done with them.
+  using list = cpu::detail::value_list;
+  template <list List>
+  using numbers = typename facts::template numbers<List>;
   // f(get(operand) of each operand of instruction I).
   template <int I, class Get, class F>
   static auto with_operands(Get get, F f) {
@@ -68,8 +59,12 @@ class kernel {
 
   // What is computed into a row of its own, and which row that is.
   struct rows_of_values {
-    std::array<int, static_cast<std::size_t>(size)> row{};
+    std::array<int, static_cast<std::size_t>(size)> row{}, at{};
     int count = 0;
+    constexpr void add(int i) {
+      row[static_cast<std::size_t>(i)] = count;
+      at[static_cast<std::size_t>(count++)] = i;
+    }
   };
   template <int I>
   static constexpr bool vectors_at() {
@@ -82,8 +77,10 @@ class kernel {
              (is_floating(t[t[I].a].type) || (std::same_as<op_at<I>, where_op> && compares(t[I].a)));
   }
   static constexpr rows_of_values stored = [] {
-    std::array<bool, static_cast<std::size_t>(size)> vectors{};
-    each_below<size>([&]<int I>(number<I>) { vectors[static_cast<std::size_t>(I)] = vectors_at<I>(); });
+    const auto vectors = []<int... I>(std::integer_sequence<int, I...>) {
+      return std::array<bool, sizeof...(I)>{vectors_at<I>()...};
+    }
+    (std::make_integer_sequence<int, size>{});
     std::array<int, static_cast<std::size_t>(size)> uses{}, tree{};
     std::array<bool, static_cast<std::size_t>(size)> meets{};  // is used by an op of the other kind
     auto use = [&](int i, int by, int times) {
@@ -112,7 +109,7 @@ class kernel {
         // A result that is an operand: it may be overwritten before it is read.
         if (facts::delivers && t.result_count() > 1 && each(i) && uses[k] > 1)
           for (int r = 0; r < t.result_count(); ++r)
-            if (t.result(r) == i && out.row[k] < 0) out.row[k] = out.count++;
+            if (t.result(r) == i && out.row[k] < 0) out.add(i);
         continue;
       }
       const found_rules op = op_facts_table.find(t[i].code);
@@ -122,10 +119,13 @@ class kernel {
       const bool boundary = meets[k] && tree[k] > 2;
       if (facts::keeps(i) || boundary || tree[k] * (uses[k] - 1) > 4 || tree[k] > 48 ||
           (uses[k] > 1 && t.result_count() > 1))
-        out.row[k] = out.count++;
+        out.add(i);
     }
     return out;
   }();
+  template <std::size_t... K>
+  static std::integer_sequence<int, stored.at[K]...> sequence_of_stored(std::index_sequence<K...>);
+  using stored_numbers = decltype(sequence_of_stored(std::make_index_sequence<std::size_t{stored.count}>{}));
   static constexpr bool is_stored(int i) { return stored.row[static_cast<std::size_t>(i)] >= 0; }
   /// Elements of a block: all rows fit first-level cache, and sums of a block are as accurate as pairwise ones.
   static constexpr Index block = stored.count > 0 ? std::clamp(32768 / (8 * stored.count) / 64 * 64, 64, 512) : 1024;
@@ -285,18 +285,28 @@ class kernel {
   static void run(const cpu::strip& s) {
     alignas(64) std::array<char, static_cast<std::size_t>(stored.count * block * 8) + 1> rows;
     state now(s, rows.data());
-    each_below<size>([&]<int I>(number<I>) {
-      if constexpr (facts::per_strip(I)) prepare<I>(s, now);
-      if constexpr (t[I].code == opcode::leaf && each(I)) find<I>(s, now);
-    });
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (prepare<I>(s, now), ...);
+    }
+    (numbers<list::once>{});
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (find<I>(s, now), ...);
+    }
+    (numbers<list::leaves>{});
     for (; now.begin < s.count; now.begin += now.n) {
       now.n = in_blocks ? std::min<Index>(block, s.count - now.begin) : s.count;
-      if constexpr (stored.count > 0)
-        each_below<size>([&]<int I>(number<I>) {
-          if constexpr (is_stored(I)) store<I>(now);
-        });
-      each_below<t.result_count()>([&]<int R>(number<R>) { deliver<R>(now); });
-      each_of(reduced{}, [&]<int I>(number<I>) { reduce<I>(now); });
+      [&]<int... I>(std::integer_sequence<int, I...>) {
+        (store<I>(now), ...);
+      }
+      (stored_numbers{});
+      [&]<int... R>(std::integer_sequence<int, R...>) {
+        (deliver<R>(now), ...);
+      }
+      (std::make_integer_sequence<int, t.result_count()>{});
+      [&]<int... I>(std::integer_sequence<int, I...>) {
+        (reduce<I>(now), ...);
+      }
+      (numbers<list::reduced>{});
       if constexpr (!in_blocks) return;
     }
   }
