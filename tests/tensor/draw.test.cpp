@@ -116,6 +116,13 @@ TEST_CASE("draw: types") {
   CHECK(Tensor<float>(normal(zeros<float>({0, 3}), 1.0)).numel() == 0);
 }
 
+TEST_CASE("draw: a deviation below 0 is refused, as PyTorch's is") {
+  const Tensor<float> mean = zeros({3});
+  CHECK_THROWS_AS(normal(mean, -1.0f), value_error);
+  CHECK_THROWS_AS(normal(mean, std::nanf("")), value_error);
+  CHECK(sum(normal(mean + 2.0f, 0.0f)).item() == 6.0f);
+}
+
 TEST_CASE("draw: an expression gives the same numbers whenever it is evaluated, two expressions give others") {
   const auto twice = normal(zeros<float>({100}), 1.0);
   const Tensor<float> first = twice, second = twice + 0, other = normal(zeros<float>({100}), 1.0);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <kiln/core/error.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/random.hpp>
 #include <kiln/tensor/virtual_leaf.hpp>
@@ -26,12 +27,14 @@ auto bernoulli(const P& p, generator& from = default_generator()) {
 
 /// Numbers of normal distributions with these means and standard deviations, which broadcast; one of the two may be a
 /// number: torch.normal. Gradients flow to both: that of the deviation is the number drawn. Evaluated twice, the
-/// expression gives the same numbers both times.
+/// expression gives the same numbers both times. Throws value_error for a number as deviation that is below 0 or nan.
 template <class M, class S>
   requires Operands<M, S>
 auto normal(const M& mean, const S& deviation, generator& from = default_generator()) {
   using T = operands_t<M, S>;
   static_assert(is_floating(dtype_of<T>), "kiln: normal makes floating numbers: cast<float>() its operands");
+  if constexpr (Number<S>)
+    if (!(deviation >= 0)) throw value_error(message("normal: a deviation of ", deviation, ": use 0 or more"));
   using C = compute_t<T>;
   const auto both = mean + deviation;  // not computed: it has the shape and the device
   const dims sizes = shape_of(both);
