@@ -34,7 +34,8 @@ auto normal(const M& mean, const S& deviation, generator& from = default_generat
   using T = operands_t<M, S>;
   static_assert(is_floating(dtype_of<T>), "kiln: normal makes floating numbers: cast<float>() its operands");
   if constexpr (Number<S>)
-    if (!(deviation >= 0)) throw value_error(message("normal: a deviation of ", deviation, ": use 0 or more"));
+    if (!(static_cast<double>(deviation) >= 0))
+      throw value_error(message("normal: a deviation of ", deviation, ": use 0 or more"));
   using C = compute_t<T>;
   const auto both = mean + deviation;  // not computed: it has the shape and the device
   const dims sizes = shape_of(both);
