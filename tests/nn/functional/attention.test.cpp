@@ -151,7 +151,7 @@ TEST_CASE("attention: masks of numbers and of truth values broadcast; who sees n
   const Tensor<double> y = scaled_dot_product_attention(x, v, v, {.mask = seen});
   CHECK(sum(abs(y.select(0, 1))).eval().item() == 0);
   // Queries and masks may still have to be computed.
-  const Tensor<double> twice = scaled_dot_product_attention(x * 2.0, v, v, {.mask = !seen | seen, .scale = 0.5});
+  const Tensor<double> twice = scaled_dot_product_attention(x * 2.0, v, v, {.mask = seen | !seen, .scale = 0.5});
   const Tensor<double> lean = scaled_dot_product_attention(x, v, v, {.mask = zeros<double>({9}) + 1.0, .scale = 1});
   CHECK(allclose(twice, lean, 1e-13, 1e-13));
 }
