@@ -121,6 +121,19 @@ template <class T>
     return {};
 }
 
+/// A module, whatever its type.
+struct module_slot {
+  const void* object;
+  std::string_view type;                        ///< Linear
+  bool is_list;                                 ///< no module itself: an array, a vector, a tuple
+  std::string (*settings)(const void* object);  ///< settings_of
+};
+template <class T>
+module_slot slot_of_module(const T& module) {
+  constexpr std::string_view type = short_name<T>();
+  return {&module, type, false, &settings_of<T>};
+}
+
 class visitor;
 /// Tells a visitor what a module holds (walk.hpp).
 template <class M>

@@ -33,15 +33,6 @@ struct tensor_slot {
   const void* device;     ///< key_of_device<Device>
   ref<tensor_state> now;  ///< null for a handle without a tensor
 };
-/// A module on the way.
-struct module_slot {
-  const void* object;
-  std::string_view type;  ///< Linear
-  bool is_list;           ///< no module itself: an array, a vector, a tuple
-  /// What stands in the brackets when it is printed: "in_features=784, ...".
-  std::string (*settings)(const void* object);
-};
-
 /// What is done on a walk. Names are those of members; of elements, their numbers.
 class visitor {
  public:
@@ -189,10 +180,7 @@ void walk(std::string_view name, const M& m, visitor& v) {
       v.leave();
     }
   } else if constexpr (!is_setting<M>) {
-    if constexpr (is_module<M>()) {
-      constexpr std::string_view type = short_name<M>();
-      v.enter(name, {&m, type, false, &settings_of<M>});
-    }
+    if constexpr (is_module<M>()) v.enter(name, slot_of_module(m));
     each_member(m, [&](std::string_view its_name, const auto& each) { walk(its_name, each, v); });
     if constexpr (is_module<M>()) v.leave();
   }

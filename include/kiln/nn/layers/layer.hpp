@@ -39,37 +39,25 @@ std::string settings_text(const NamesAndValues&... each) {
   return text;
 }
 
-/// A layer, whatever its type, for texts.
-struct layer_slot {
-  const void* object;
-  std::string_view type;                        ///< Linear
-  std::string (*settings)(const void* object);  ///< settings_of
-};
-template <class L>
-layer_slot slot_of_layer(const L& layer) {
-  constexpr std::string_view type = short_name<L>();
-  return {&layer, type, &settings_of<L>};
-}
-
 /// The layer as it is printed, Linear(in_features=784, out_features=256, bias=True); where its name is known, after
 /// that.
-[[gnu::cold]] std::string printed_layer(const layer_slot& layer);
+[[gnu::cold]] std::string printed_layer(const module_slot& layer);
 template <class L>
 [[gnu::cold]] std::string printed_layer(const L& layer) {
-  return printed_layer(slot_of_layer(layer));
+  return printed_layer(slot_of_module(layer));
 }
 
 /// Throws shape_error unless an axis of the input has the size that a layer expects; axis -1 is the last.
-void expect_size_of(const layer_slot& layer, const dims& input, int axis, std::int64_t expected);
+void expect_size_of(const module_slot& layer, const dims& input, int axis, std::int64_t expected);
 template <class L>
 void expect_size(const L& layer, const dims& input, int axis, std::int64_t expected) {
-  expect_size_of(slot_of_layer(layer), input, axis, expected);
+  expect_size_of(slot_of_module(layer), input, axis, expected);
 }
 /// Throws shape_error unless the input has one of two numbers of axes.
-void expect_rank_of(const layer_slot& layer, const dims& input, int low, int high, std::string_view axes);
+void expect_rank_of(const module_slot& layer, const dims& input, int low, int high, std::string_view axes);
 template <class L>
 void expect_rank(const L& layer, const dims& input, int low, int high, std::string_view axes) {
-  expect_rank_of(slot_of_layer(layer), input, low, high, axes);
+  expect_rank_of(slot_of_module(layer), input, low, high, axes);
 }
 
 /// A parameter that may be absent, or a number in its place on the device of another tensor: so the expression of a

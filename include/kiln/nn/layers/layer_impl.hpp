@@ -40,12 +40,12 @@ KILN_INLINE void add_setting(std::string& text, std::string_view name, const std
   text += value;
 }
 
-[[gnu::cold]] KILN_INLINE std::string printed_layer(const layer_slot& layer) {
+[[gnu::cold]] KILN_INLINE std::string printed_layer(const module_slot& layer) {
   const std::string name = naming ? naming->name(layer.object, layer.type) : std::string();
   return (name.empty() ? "" : name + ": ") + std::string(layer.type) + "(" + layer.settings(layer.object) + ")";
 }
 
-KILN_INLINE void expect_size_of(const layer_slot& layer, const dims& input, int axis, std::int64_t expected) {
+KILN_INLINE void expect_size_of(const module_slot& layer, const dims& input, int axis, std::int64_t expected) {
   const int at = axis < 0 ? input.rank() + axis : axis;
   if (at >= 0 && at < input.rank() && input[at] == expected) return;
   if (at < 0 || at >= input.rank())
@@ -55,7 +55,7 @@ KILN_INLINE void expect_size_of(const layer_slot& layer, const dims& input, int 
                             " has the size ", input[at], "; expected ", expected));
 }
 
-KILN_INLINE void expect_rank_of(const layer_slot& layer, const dims& input, int low, int high, std::string_view axes) {
+KILN_INLINE void expect_rank_of(const module_slot& layer, const dims& input, int low, int high, std::string_view axes) {
   if (input.rank() >= low && input.rank() <= high) return;
   throw shape_error(message(printed_layer(layer), ": got an input of shape ", input, "; expected ", axes));
 }

@@ -79,7 +79,7 @@ class recurrent {
   using tensor_type = Tensor<T, D>;
   /// For walks: PyTorch's names, weight_ih_l0, weight_ih_l0_reverse.
   void walk(std::string_view name, visitor& v) const {
-    v.enter(name, {this, short_name<Self>(), false, &settings_of<Self>});
+    v.enter(name, slot_of_module(*static_cast<const Self*>(this)));
     v.training(training);
     const std::size_t directions = options.bidirectional ? 2 : 1;
     for (std::size_t i = 0; i < weights_.size(); ++i) {
