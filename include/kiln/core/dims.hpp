@@ -228,6 +228,14 @@ namespace detail {
                             " do not broadcast: aligned at the right, two sizes must be equal or one of them 1 "
                             "(use unsqueeze or reshape to line the axes up)"));
 }
+/// Whether `from`, right-aligned, stretches to these very sizes.
+constexpr bool broadcasts_to(const dims& from, const dims& sizes) {
+  const int more = sizes.rank() - from.rank();
+  if (more < 0) return false;
+  for (int i = 0; i < from.rank(); ++i)
+    if (from[i] != 1 && from[i] != sizes[i + more]) return false;
+  return true;
+}
 }  // namespace detail
 
 /// Widens `into` so that it also covers `other`, right-aligned; a size of 1 stretches. Throws shape_error naming

@@ -142,13 +142,7 @@ class masked_elements : public expression_methods<masked_elements<T, Device>> {
     return spread(v, row);
   }
   static Tensor<T, Device> spread(const Tensor<T, Device>& v, const dims& sizes) {
-    dims all = sizes;
-    try {
-      broadcast_into(all, v.sizes(), "x[mask] = v");
-    } catch (const shape_error&) {
-      all = {};
-    }
-    if (all != sizes)
+    if (!detail::broadcasts_to(v.sizes(), sizes))
       throw shape_error(message("x[mask] = v: values of shape ", v.sizes(), " do not broadcast to ", sizes,
                                 ", the shape of x[mask]"));
     return expand(v, sizes);

@@ -313,10 +313,7 @@ KILN_INLINE const history_functions* check_in_place(const expression_facts& f, c
 }
 
 KILN_INLINE void expect_copyable(const dims& values, const dims& sizes) {
-  const int more = sizes.rank() - values.rank();
-  bool fits = more >= 0;
-  for (int i = 0; fits && i < values.rank(); ++i) fits = values[i] == 1 || values[i] == sizes[i + more];
-  if (!fits)
+  if (!broadcasts_to(values, sizes))
     throw shape_error(message("in place: values of shape ", values, " do not broadcast to ", sizes,
                               ", the shape of the elements they go to: reshape or select them first"));
 }
