@@ -46,7 +46,7 @@ struct attention_mask {
   attention_mask(Tensor<bool, D> seen) : allowed(std::move(seen)) {}
   template <Expression M>
     requires(!Leaf<M>)
-  attention_mask(const M& mask) : attention_mask(Tensor<typename M::value_type, D>(mask)) {}
+  attention_mask(const M& mask) : attention_mask(detail::as_tensor(mask)) {}
 };
 
 /// What scaled_dot_product_attention may be told.
@@ -267,8 +267,7 @@ auto scaled_dot_product_attention(
     const Q& query, const Tensor<typename Q::value_type, typename Q::device_type>& key,
     const Tensor<typename Q::value_type, typename Q::device_type>& value,
     const scaled_attention_options<typename Q::value_type, typename Q::device_type>& options = {}) {
-  return scaled_dot_product_attention(Tensor<typename Q::value_type, typename Q::device_type>(query), key, value,
-                                      options);
+  return scaled_dot_product_attention(detail::as_tensor(query), key, value, options);
 }
 
 }  // namespace kiln

@@ -220,8 +220,7 @@ template <Expression X>
 auto ctc_loss(const X& log_probabilities, const Tensor<std::int64_t, typename X::device_type>& targets,
               const Tensor<std::int64_t, typename X::device_type>& input_lengths,
               const Tensor<std::int64_t, typename X::device_type>& target_lengths, const ctc_options& options = {}) {
-  return ctc_loss(Tensor<typename X::value_type, typename X::device_type>(log_probabilities), targets, input_lengths,
-                  target_lengths, options);
+  return ctc_loss(kiln::detail::as_tensor(log_probabilities), targets, input_lengths, target_lengths, options);
 }
 
 }  // namespace kiln::nn
