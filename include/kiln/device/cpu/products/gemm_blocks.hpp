@@ -168,10 +168,10 @@ class gemm_blocks {
     // The time of the thread that has most; tasks are numbered along the rows.
     const auto longest = [&](std::int64_t height) {
       const std::int64_t whole = p.m / height, count = divide_up(p.m, height) * across;
+      const std::int64_t now = rows_of_time(height), last = rows_of_time(p.m - whole * height);
       std::int64_t most = 0;
       for (std::int64_t i = 1, before = 0; i <= threads; ++i) {
         const std::int64_t end = count * i / threads, full = end / across;
-        const std::int64_t last = rows_of_time(p.m - whole * height), now = rows_of_time(height);
         const std::int64_t done = (std::min(full, whole) * now + (full > whole ? last : 0)) * breadth +
                                   (full < whole ? now : last) * (end % across * wide);
         most = std::max(most, done - std::exchange(before, done));
