@@ -70,7 +70,9 @@ KILN_INLINE tensor diagonal(const tensor& x, std::int64_t offset) {
 }
 namespace graph {
 // 0, which does not change the type of x.
-inline tensor beside_triangle(const tensor& x) { return x.type() == dtype::boolean ? scalar(false) : scalar(0); }
+inline tensor beside_triangle(const tensor& x) {
+  return x.type() == dtype::boolean ? scalar(false) : scalar(0);
+}
 }  // namespace graph
 KILN_INLINE tensor tril(const tensor& x, std::int64_t offset) {
   const tensor place = graph::columns_minus_rows(x, "tril");

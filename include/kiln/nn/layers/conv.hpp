@@ -124,6 +124,8 @@ struct convolution_layer {
     return watched(this, alone ? squeeze(y, 0) : y);
   }
   std::string settings() const { return convolution_settings(*this); }
+
+ private:
   std::int64_t inputs() const {
     return inputs_of_output(in_channels, options.groups, Kind::area(kernel_size), Kind::name);
   }
