@@ -2,6 +2,7 @@
 // The host compiler that stands in for NVRTC, and the files that it takes and leaves.
 #pragma once
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +13,17 @@
 #include <string_view>
 
 namespace emulate {
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
 
 /// A folder that ends with its holder.
 class scratch_folder {
@@ -28,21 +40,16 @@ class scratch_folder {
     if (std::system(command.c_str()) != 0) return;  // a folder left behind in /tmp harms nobody
   }
   const std::string& path() const { return path_; }
+  /// A file in it, with the folders that its name has.
+  void write(const std::string& name, std::string_view content) const {
+    for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1))
+      ::mkdir((path_ + "/" + name.substr(0, slash)).c_str(), 0700);  // which may be there: then the file says the rest
+    write_file(path_ + "/" + name, content);
+  }
 
  private:
   std::string path_;
 };
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_file(const std::string& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
-}
 
 inline std::string folder_of_emulator() {
 #if defined(KILN_TEST_SOURCE_DIR)

@@ -19,6 +19,7 @@
 
 #include "block.hpp"
 #include "host_compiler.hpp"
+#include "object_cache.hpp"
 
 namespace emulate {
 inline namespace KILN_EMULATOR_SWITCH {
@@ -116,7 +117,6 @@ inline std::string with_dynamic_shared(std::string text) {
 /// Compiles CUDA text into the bytes of a shared object. Throws failure with the compiler's words if it does not
 /// compile. The kernels must be `extern "C" __global__ void`.
 inline std::string compile(std::string_view text, const std::vector<named_text>& headers = {}) {
-  const scratch_folder folder;
   std::string whole = with_dynamic_shared(std::string(text));
   whole += "\n#pragma GCC visibility push(default)\nextern \"C\" {\n";
   for (const std::string& name : kernels_of(text))
@@ -126,24 +126,30 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
              read_only_parameters(text, name) + "\", " +
              std::to_string(attribute_of(text, name, "__cluster_dims__", 1)) + "};\n";
   whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
-  for (const auto& [name, content] : headers) {
-    const std::string path = folder.path() + "/" + name;
-    if (const auto slash = name.find_last_of('/'); slash != name.npos) {
-      const std::string make = "mkdir -p '" + path.substr(0, path.find_last_of('/')) + "'";
-      if (std::system(make.c_str()) != 0) throw failure("cannot make the folder of " + path);
-    }
-    write_file(path, with_dynamic_shared(content));
-  }
-  const std::string source = folder.path() + "/kernels.cpp", object = folder.path() + "/kernels.so",
-                    log = folder.path() + "/log", emulator = folder_of_emulator();
-  write_file(source, whole);
+  // Not optimised: to compile takes longer than to run.
   const std::string command = host_compiler() +
-                              " -std=c++20 -O1 -fPIC -shared -nostartfiles -fvisibility=hidden -fwrapv" +
-                              " -ffp-contract=off -DKILN_EMULATOR_STANDALONE -I '" + folder.path() + "' -include '" +
-                              emulator + "device.hpp' -include '" + emulator + "hooks.hpp'" + detail::check_options() +
-                              " '" + source + "' -nodefaultlibs -o '" + object + "' -lm -lc > '" + log + "' 2>&1";
-  if (std::system(command.c_str()) != 0) throw failure("the text does not compile:\n" + read_file(log));
-  return read_file(object);
+                              " -std=c++20 -O0 -fPIC -shared -nostartfiles -fvisibility=hidden -fwrapv" +
+                              " -ffp-contract=off -DKILN_EMULATOR_STANDALONE -nodefaultlibs" + detail::check_options();
+  const std::string emulator = folder_of_emulator();
+  std::string source = command + whole;
+  for (const auto& [name, content] : headers) source += name + content;
+  for (const char* name : {"interface.hpp", "device.hpp", "device_math.hpp", "device_mma.hpp", "hooks.hpp"})
+    source += read_file(emulator + name);
+  const object_cache known(std::move(source));
+  if (std::string object = known.find(); !object.empty()) return object;
+
+  const scratch_folder folder;
+  for (const auto& [name, content] : headers) folder.write(name, with_dynamic_shared(content));
+  folder.write("kernels.cpp", whole);
+  const std::string path = folder.path(), log = path + "/log", made = path + "/kernels.so";
+  // What it needs of libm and libc is in the program that loads it.
+  if (std::system((command + " -I '" + path + "' -include '" + emulator + "device.hpp' -include '" + emulator +
+                   "hooks.hpp' '" + path + "/kernels.cpp' -o '" + made + "' > '" + log + "' 2>&1")
+                      .c_str()) != 0)
+    throw failure("the text does not compile:\n" + read_file(log));
+  std::string object = read_file(made);
+  known.keep(object);
+  return object;
 }
 
 /// A loaded shared object of compile().

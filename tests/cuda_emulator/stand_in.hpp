@@ -117,6 +117,7 @@ inline std::string stand_in_path() {
                            "stand_in_state.hpp",
                            "module.hpp",
                            "host_compiler.hpp",
+                           "object_cache.hpp",
                            "block.hpp",
                            "resident.hpp",
                            "block_races.hpp",
