@@ -38,8 +38,10 @@ std::string text_from(const nvrtc_functions& nvrtc, nvrtc_program program,
                       nvrtc_result (*size)(nvrtc_program, std::size_t*), nvrtc_result (*read)(nvrtc_program, char*),
                       const char* what);
 
-/// Runs NVRTC over a text; `target` is sm_ for machine code, compute_ for PTX.
-compile_result compile_text(const nvrtc_functions& nvrtc, const compile_request& request, const char* target);
+/// Runs NVRTC over a text; `target` is sm_ for machine code, compute_ for PTX. `more` options come behind
+/// `compile_options`.
+compile_result compile_text(const nvrtc_functions& nvrtc, const compile_request& request, const char* target,
+                            const std::vector<const char*>& more = {});
 
 }  // namespace detail
 

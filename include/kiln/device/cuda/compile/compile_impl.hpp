@@ -54,7 +54,7 @@ KILN_INLINE std::string text_from(const nvrtc_functions& nvrtc, nvrtc_program pr
 }
 
 KILN_INLINE compile_result compile_text(const nvrtc_functions& nvrtc, const compile_request& request,
-                                        const char* target) {
+                                        const char* target, const std::vector<const char*>& more) {
   const std::vector<int> known = architectures_of(nvrtc);
   if (!known.empty() && std::find(known.begin(), known.end(), request.architecture) == known.end()) {
     std::string all;
@@ -79,6 +79,7 @@ KILN_INLINE compile_result compile_text(const nvrtc_functions& nvrtc, const comp
   const std::string architecture = message("-arch=", target, request.architecture);
   std::vector<const char*> options = compile_options(nvrtc);
   options.push_back(architecture.c_str());
+  options.insert(options.end(), more.begin(), more.end());
   result = nvrtc.compile_program(program, static_cast<int>(options.size()), options.data());
   compile_result out;
   out.log = text_from(nvrtc, program, nvrtc.get_program_log_size, nvrtc.get_program_log, "its log");
