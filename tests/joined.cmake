@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# joined_units(program files...): adds files of tests to a program as units of one size, some 128 KiB at most, so that an
+# joined_units(program files...): adds files of tests to a program as units of one size, some 384 KiB at most, so that an
 # object makes once what its tests have in common: templates of the library, of doctest, of std. A unit first includes
 # whatever one of its files does, then each file within a namespace of its own, where its includes have nothing left to
 # do. So names of two files do not meet, and file names and lines are those of the file.
@@ -46,7 +46,7 @@ function(joined_units program)
     file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${file} bytes)
     math(EXPR left "${left} + ${bytes}")
   endforeach()
-  math(EXPR units "${left} / 131072 + 1")
+  math(EXPR units "${left} / 393216 + 1")
   while(files)
     set(size 0)
     set(includes)
