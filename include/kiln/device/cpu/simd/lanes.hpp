@@ -52,7 +52,8 @@ concept LaneNumber = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 template <class T>
 concept Integer = LaneNumber<T> && std::integral<T>;
 
-/// N values of T (N a power of two, 2 to 64).
+/// N values of T (N a power of two, 2 to 64). A call to make one would cost more than all else where nothing is
+/// optimised.
 template <class T, int N>
 struct lanes {
   static_assert(N >= 2 && N <= 64 && (N & (N - 1)) == 0, "lanes<T, N>: make N a power of two from 2 to 64");
@@ -63,10 +64,10 @@ struct lanes {
   native v;
 
   lanes() = default;
-  explicit lanes(native values) : v(values) {}
+  [[gnu::always_inline]] explicit lanes(native values) : v(values) {}
   /// The same value in every lane. Subtracting zero keeps the sign of -0.0, which adding zero would lose.
-  explicit lanes(T value) : v(as_element(value) - native{}) {}
-  static element as_element(T value) {
+  [[gnu::always_inline]] explicit lanes(T value) : v(as_element(value) - native{}) {}
+  [[gnu::always_inline]] static element as_element(T value) {
     if constexpr (std::same_as<T, bool>)
       return static_cast<element>(-static_cast<int>(value));
     else
@@ -83,8 +84,8 @@ struct lanes<T, N> {
   lanes<T, N / 2> low, high;
 
   lanes() = default;
-  explicit lanes(lanes<T, N / 2> l, lanes<T, N / 2> h) : low(l), high(h) {}
-  explicit lanes(T value) : low(value), high(value) {}
+  [[gnu::always_inline]] explicit lanes(lanes<T, N / 2> l, lanes<T, N / 2> h) : low(l), high(h) {}
+  [[gnu::always_inline]] explicit lanes(T value) : low(value), high(value) {}
 };
 
 /// `value` in N lanes.
