@@ -39,7 +39,8 @@ class object_cache {
   /// Others may keep the same object at the same time, and read it.
   void keep(const std::string& object) const {
     if (path_.empty()) return;
-    const std::string own = path_ + "." + std::to_string(::getpid());
+    std::string own = path_ + ".XXXXXX";  // of this thread alone
+    if (const int file = ::mkstemp(own.data()); file < 0 || ::close(file) != 0) return;
     write_file(own, source_ + object);
     if (std::rename(own.c_str(), path_.c_str()) != 0) std::remove(own.c_str());
   }
