@@ -20,6 +20,7 @@
 #include <kiln/optim/schedules_impl.hpp>
 #include <kiln/tape/infix_impl.hpp>
 #include <kiln/tensor/assign_impl.hpp>
+#include <kiln/tensor/custom_node_impl.hpp>
 #include <kiln/tensor/gradient_pass_impl.hpp>
 #include <kiln/tensor/indexing_impl.hpp>
 #include <kiln/tensor/join_impl.hpp>

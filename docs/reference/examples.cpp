@@ -186,6 +186,11 @@ void changing() {
   // fill_ zero_
   x.fill_(3);
 
+  // with_gradient
+  Tensor<float> rounded = with_gradient("round", round(x), std::tie(x), [](const auto& g) { return g; });
+  Tensor<float> cubes = with_gradient("cube", x * x * x, std::tie(x), std::tie(x),
+                                      [](const auto& g, const auto& a) { return 3 * square(a) * g; });
+
   // assign
   assign(std::tie(x, y), y, x);  // both read the old values
 
@@ -464,6 +469,11 @@ void gradients() {
 
   // checkpoint
   Tensor<float> cheap = checkpoint([](const auto& a) { return sin(a) * a; }, x);
+
+  // with_gradient
+  Tensor<float> rounded = with_gradient("round", round(x), std::tie(x), [](const auto& g) { return g; });
+  Tensor<float> cubes = with_gradient("cube", x * x * x, std::tie(x), std::tie(x),
+                                      [](const auto& g, const auto& a) { return 3 * square(a) * g; });
 
   // assign
   assign(std::tie(x, y), x + y, x - y);  // both from the old values

@@ -23,6 +23,7 @@
 #include <kiln/autograd/checkpoint.hpp>       // checkpoint: computed again in the backward pass
 #include <kiln/autograd/grad.hpp>             // grad: gradients as values
 #include <kiln/autograd/hooks.hpp>            // Tensor::on_gradient
+#include <kiln/autograd/with_gradient.hpp>    // with_gradient: a gradient of one's own
 #include <kiln/core/philox.hpp>               // generator, manual_seed
 #include <kiln/device/cpu/kernel/plain.hpp>     // exp(0.5f), relu(0.5f): ops on plain numbers
 #include <kiln/device/cpu/threads/threads.hpp>  // set_num_threads

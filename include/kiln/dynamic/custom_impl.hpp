@@ -9,19 +9,18 @@
 
 #include <kiln/dynamic/custom.hpp>
 #include <kiln/dynamic/kernels.hpp>
-#include <kiln/tensor/op_node.hpp>
+#include <kiln/tensor/custom_node.hpp>
 
 namespace kiln::dynamic {
 
 namespace graph {
 
 /// A node by a rule that is known while the program runs.
-class custom_node final : public detail::op_node {
+class custom_node final : public detail::custom_node {
  public:
   custom_node(std::string name, std::vector<ref<gradient_record>> records, std::vector<detail::saved_value> kept,
               gradient_rule rule, dynamic::device where)
-      : op_node(functions_of(where)),
-        name_(std::move(name)),
+      : detail::custom_node(std::move(name), functions_of(where)),
         where_(where),
         records_(std::move(records)),
         kept_(std::move(kept)),
@@ -29,33 +28,22 @@ class custom_node final : public detail::op_node {
     set_inputs(records_.data(), static_cast<int>(records_.size()));
     set_saved(kept_.data(), static_cast<int>(kept_.size()));
   }
-  const char* name() const override { return name_.c_str(); }
-  void backward(const ref<tensor_state>& gradient) override {
-    check_saved(*gradient->memory);
-    std::vector<tensor> gradients;
-    {
-      const no_grad quiet;
-      gradients = rule_(tensor::of(gradient, where_));
-      if (gradients.size() != records_.size())
-        throw graph_error(message("backward: the rule of ", name_, " gave ", gradients.size(), " gradients for ",
-                                  records_.size(), " inputs"));
-      for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (!wants(static_cast<int>(i)) || !gradients[i].defined()) continue;
-        const gradient_record& to = *records_[i];
-        if (gradients[i].sizes() != to.sizes)
-          throw graph_error(message("backward: the rule of ", name_, " gave a gradient of shape ", gradients[i].sizes(),
-                                    " for input ", i, " of shape ", to.sizes));
-        gradients[i] = gradients[i].to(where_).to(to.type).contiguous().eval();
-      }
-    }
-    for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (wants(static_cast<int>(i)) && gradients[i].defined())
-        detail::add_to_gradient(*adding_kernel(records_[i]->type, where_), *gradients[i].state(), *records_[i]);
-  }
 
  private:
+  void apply(const ref<tensor_state>& gradient, const ref<gradient_record>&, detail::given_gradient* given) override {
+    const std::vector<tensor> gradients = rule_(tensor::of(gradient, where_));
+    if (gradients.size() != records_.size())
+      throw graph_error(message("backward: the rule of ", name(), " gave ", gradients.size(), " gradients for ",
+                                records_.size(), " inputs"));
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (wants(static_cast<int>(i)) && gradients[i].defined())
+        given[i].values = gradients[i].to(where_).to(records_[i]->type).contiguous().eval().state();
+  }
+  const detail::runnable& adding(int input) const override {
+    return *adding_kernel(records_[static_cast<std::size_t>(input)]->type, where_);
+  }
   void forget() override { rule_ = nullptr; }
-  std::string name_;
+
   dynamic::device where_;  // of the result, the inputs and what is kept
   std::vector<ref<gradient_record>> records_;
   std::vector<detail::saved_value> kept_;
