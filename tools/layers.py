@@ -4,8 +4,8 @@
 
 A folder may include only folders to its left in `order`, and its own; within a device, a room only `rooms` to its left. The graph of files has no cycle. Headers for
 users (those straight in kiln/, and a folder's all.hpp) are not included from inside their own folder; nothing includes
-kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, c, the transforms, models and Eigen's objects. Only device/eigen and
-tensor/eigen.hpp, which exchanges data with Eigen's objects, and k/decompositions_impl.hpp include Eigen.
+kiln.hpp, and kiln.hpp reaches all headers but those of CUDA, k, c, the transforms, models, linalg and Eigen's objects. Only
+device/eigen, linalg, tensor/eigen.hpp, which exchanges data with Eigen's objects, and k/decompositions_impl.hpp include Eigen.
 Prints one line per breach and exits 1 if there is any.
 """
 import re
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 # Left to right; names in one group do not see each other.
-order = [["core"], ["tape"], ["ops"], ["expr"], ["device/common"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["transform"], ["nn"],
+order = [["core"], ["tape"], ["ops"], ["expr"], ["device/common"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["linalg"], ["transform"], ["nn"],
          ["optim"], ["io"], ["data"], ["distributed"], ["dynamic"]]
 # The rooms of a device's folder, in the order of the data's way: a header sees its own room and those to its left.
 rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries"],
@@ -21,7 +21,7 @@ rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", 
                         "products", "images"]}
 rank = {folder: place for place, group in enumerate(order) for folder in group}
 eigen_exchange = ("kiln/eigen.hpp", "kiln/tensor/eigen.hpp", "kiln/k/decompositions_impl.hpp", "kiln/tensor/eigen_cpu.hpp",
-                  "kiln/device/eigen/")  # optional
+                  "kiln/device/eigen/", "kiln/linalg")  # optional
 beside = ("k", "c")  # bindings for other languages: they see all layers, and headers for users
 optional = ("kiln/cuda.hpp", "kiln/float8.hpp", "kiln/cuda_float8.hpp", "kiln/core/float8.hpp", "kiln/tensor/float8.hpp",
             "kiln/device/cuda/", "kiln/tensor/cuda", "kiln/nn/functional/cuda", "kiln/k.hpp", "kiln/k/", "kiln/c.h", "kiln/c_api.hpp", "kiln/c/", "kiln/dynamic", "kiln/transform", "kiln/tape/tangent.hpp", "kiln/expr/tangent.hpp",
@@ -73,7 +73,7 @@ def breaches_of_line(header, quote, path, known):
     """What is wrong with one include, in words."""
     here, there = folder_of(header), folder_of(path)
     if re.match(r"(Eigen|unsupported/Eigen)/", path) and not header.startswith(eigen_exchange):
-        yield f"includes <{path}>: only device/eigen, {eigen_exchange[1]} and {eigen_exchange[2]} know Eigen"
+        yield f"includes <{path}>: only device/eigen, linalg, {eigen_exchange[1]} and {eigen_exchange[2]} know Eigen"
     if quote == '"':
         yield f'includes "{path}": write <kiln/...>, so that it means the same from everywhere'
     if not path.startswith("kiln/"):
