@@ -6,6 +6,7 @@
 #include <kiln/device/cpu/drivers.hpp>
 #include <kiln/device/cpu/elements/argmax.hpp>
 #include <kiln/device/cpu/elements/index.hpp>
+#include <kiln/device/cpu/elements/order.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
 #include <kiln/device/cpu/elements/scale.hpp>
 #include <kiln/device/cpu/images/conv2d.hpp>
@@ -38,6 +39,7 @@ const typed_driver_table<T>& table_for() {
   static constexpr auto all = [] {
     typed_driver_table<T> f;
     f.run_index = &run_index<T>;
+    f.order_lines = &order_lines<T>;
     f.fill_integers = &fill_integers<T>;
     if constexpr (!std::same_as<T, bool>) {
       f.multiply = &multiply<T>;

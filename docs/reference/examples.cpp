@@ -406,6 +406,24 @@ void reductions() {
   // argmax argmin
   auto classes = argmax(m, 1);
 
+  // sort
+  auto [in_order, from_where] = sort(m, 1);
+  auto descending = sort(v, 0, true).values;
+
+  // argsort
+  auto ranking = argsort(v);
+
+  // topk
+  auto [best, their_classes] = topk(m, 5, 1);
+  auto smallest = topk(v, 3, 0, false).values;
+
+  // kthvalue
+  auto second_of_rows = kthvalue(m, 2, 1).values;
+
+  // median
+  auto middle_of_rows = median(m, 1).values;
+  auto middle_of_all = median(x);
+
   // any all
   if (any(x < 0).item()) std::cout << "some are negative";
 

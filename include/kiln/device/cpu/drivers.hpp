@@ -10,6 +10,7 @@
 #include <kiln/core/attention_job.hpp>
 #include <kiln/core/dtype.hpp>
 #include <kiln/core/index_job.hpp>
+#include <kiln/core/line_job.hpp>
 #include <kiln/core/lstm_job.hpp>
 #include <kiln/core/philox.hpp>
 #include <kiln/core/version.hpp>
@@ -20,6 +21,7 @@
 #ifndef KILN_COMPILED
 #include <kiln/device/cpu/elements/argmax.hpp>
 #include <kiln/device/cpu/elements/index.hpp>
+#include <kiln/device/cpu/elements/order.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
 #include <kiln/device/cpu/elements/scale.hpp>
 #include <kiln/device/cpu/images/conv2d.hpp>
@@ -56,6 +58,7 @@ struct typed_driver_table {
                         std::uint64_t range) = nullptr;
   bool (*scale)(T* p, std::int64_t n, double number) = nullptr;
   void (*run_index)(const index_job& job) = nullptr;
+  void (*order_lines)(const order_job& job) = nullptr;
   std::int64_t (*index_of_largest)(const T* from, std::int64_t n) = nullptr;
   std::int64_t (*index_of_smallest)(const T* from, std::int64_t n) = nullptr;
   void (*conv2d)(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y) = nullptr;
@@ -91,6 +94,7 @@ using cpu::fill_uniform;
 using cpu::max_pool;
 using cpu::max_pool_backward;
 using cpu::multiply;
+using cpu::order_lines;
 using cpu::run_index;
 using cpu::run_map;
 using cpu::run_plain_map;
@@ -118,8 +122,8 @@ const typed_driver_table<T>& here_for() {
   return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
 }
 
-/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, scale.hpp, index.hpp, argmax.hpp, conv2d.hpp,
-/// pooling.hpp, attention.hpp and lstm.hpp (which only those of nn/functional include).
+/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, scale.hpp, index.hpp, order.hpp, argmax.hpp,
+/// conv2d.hpp, pooling.hpp, attention.hpp and lstm.hpp (which only those of nn/functional include).
 inline void run_map(task& job) {
   here().run_map(job);
 }
@@ -158,6 +162,10 @@ bool scale(T* p, std::int64_t n, double number) {
 template <class T>
 void run_index(const index_job& job) {
   here_for<T>().run_index(job);
+}
+template <class T>
+void order_lines(const order_job& job) {
+  here_for<T>().order_lines(job);
 }
 template <bool Largest, class T>
 std::int64_t best_index(const T* from, std::int64_t n) {

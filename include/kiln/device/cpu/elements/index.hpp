@@ -152,9 +152,9 @@ void add_in_float(const index_job& job) {
 
 template <class T, class I>
 void run_index_as(const index_job& job) {
+  if (count(job.domain) == 0) return;
   const index_walker<T, I> walker(job);
   walker.check();  // before anything is written
-  if (count(job.domain) == 0) return;
   if constexpr (!std::is_same_v<T, compute_t<T>>)
     if (job.move == index_move::scatter_add) return add_in_float<T, I>(job);
   share_outermost(walker, job);
