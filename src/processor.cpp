@@ -8,6 +8,7 @@
 #include <kiln/device/cpu/elements/index.hpp>
 #include <kiln/device/cpu/elements/order.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/elements/running.hpp>
 #include <kiln/device/cpu/elements/scale.hpp>
 #include <kiln/device/cpu/images/conv2d.hpp>
 #include <kiln/device/cpu/images/pooling.hpp>
@@ -40,6 +41,7 @@ const typed_driver_table<T>& table_for() {
     typed_driver_table<T> f;
     f.run_index = &run_index<T>;
     f.order_lines = &order_lines<T>;
+    f.run_running = &run_running<T>;
     f.fill_integers = &fill_integers<T>;
     if constexpr (!std::same_as<T, bool>) {
       f.multiply = &multiply<T>;
@@ -50,6 +52,7 @@ const typed_driver_table<T>& table_for() {
       f.fill_uniform = &fill_uniform<T>;
       f.fill_normal = &fill_normal<T>;
       f.scale = &scale<T>;
+      f.run_running_product_gradient = &run_running_product_gradient<T>;
       f.conv2d = &conv2d<T>;
       f.conv2d_backward_input = &conv2d_backward_input<T>;
       f.conv2d_backward_weight = &conv2d_backward_weight<T>;

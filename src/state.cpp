@@ -27,6 +27,7 @@
 #include <kiln/tensor/multiply_impl.hpp>
 #include <kiln/tensor/print_impl.hpp>
 #include <kiln/tensor/run_impl.hpp>
+#include <kiln/tensor/scan_impl.hpp>
 #include <kiln/tensor/sort_impl.hpp>
 #include <kiln/tensor/view_metadata_impl.hpp>
 #include <kiln/transform/cpp_function_impl.hpp>

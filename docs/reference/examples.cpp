@@ -406,6 +406,12 @@ void reductions() {
   // argmax argmin
   auto classes = argmax(m, 1);
 
+  // cumsum
+  auto total_so_far = cumsum(v, 0);
+
+  // cumprod
+  auto growth_of_rows = cumprod(1 + m, 1);
+
   // sort
   auto [in_order, from_where] = sort(m, 1);
   auto descending = sort(v, 0, true).values;

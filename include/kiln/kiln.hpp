@@ -47,6 +47,7 @@
 #include <kiln/tensor/print.hpp>              // <<, to_string
 #include <kiln/tensor/products.hpp>           // matmul, dot, outer
 #include <kiln/tensor/random.hpp>             // rand, randn, randint, randperm ...
+#include <kiln/tensor/scan.hpp>               // cumsum, cumprod
 #include <kiln/tensor/sort.hpp>               // sort, argsort, topk, kthvalue, median
 #include <kiln/tensor/split.hpp>              // split, chunk
 #include <kiln/tensor/transfer.hpp>           // to<Device>

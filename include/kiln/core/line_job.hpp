@@ -31,6 +31,7 @@ struct running_job {
   dims from_strides;
   void* to = nullptr;  ///< may be `from`
   dims to_strides;
+  bool in_int64 = false;  ///< the results of integers, which are else of their own type
   bool product = false;
   bool backwards = false;  ///< from the end of each line
   bool add = false;        ///< to what is there

@@ -23,6 +23,7 @@
 #include <kiln/device/cpu/elements/index.hpp>
 #include <kiln/device/cpu/elements/order.hpp>
 #include <kiln/device/cpu/elements/random.hpp>
+#include <kiln/device/cpu/elements/running.hpp>
 #include <kiln/device/cpu/elements/scale.hpp>
 #include <kiln/device/cpu/images/conv2d.hpp>
 #include <kiln/device/cpu/images/pooling.hpp>
@@ -59,6 +60,8 @@ struct typed_driver_table {
   bool (*scale)(T* p, std::int64_t n, double number) = nullptr;
   void (*run_index)(const index_job& job) = nullptr;
   void (*order_lines)(const order_job& job) = nullptr;
+  void (*run_running)(const running_job& job) = nullptr;
+  void (*run_running_product_gradient)(const running_product_gradient_job& job) = nullptr;
   std::int64_t (*index_of_largest)(const T* from, std::int64_t n) = nullptr;
   std::int64_t (*index_of_smallest)(const T* from, std::int64_t n) = nullptr;
   void (*conv2d)(const convolution_sizes& s, const T* x, const T* w, const T* bias, T* y) = nullptr;
@@ -100,6 +103,8 @@ using cpu::run_map;
 using cpu::run_plain_map;
 using cpu::run_plain_rows;
 using cpu::run_rows;
+using cpu::run_running;
+using cpu::run_running_product_gradient;
 using cpu::scale;
 #ifdef KILN_INTERPRET
 using cpu::interpret;
@@ -122,8 +127,8 @@ const typed_driver_table<T>& here_for() {
   return chosen_for<T, KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH>();
 }
 
-/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, scale.hpp, index.hpp, order.hpp, argmax.hpp,
-/// conv2d.hpp, pooling.hpp, attention.hpp and lstm.hpp (which only those of nn/functional include).
+/// See map.hpp, reduce.hpp, interpreter.hpp, multiply.hpp, random.hpp, scale.hpp, index.hpp, order.hpp, running.hpp,
+/// argmax.hpp, conv2d.hpp, pooling.hpp, attention.hpp and lstm.hpp (which only those of nn/functional include).
 inline void run_map(task& job) {
   here().run_map(job);
 }
@@ -166,6 +171,14 @@ void run_index(const index_job& job) {
 template <class T>
 void order_lines(const order_job& job) {
   here_for<T>().order_lines(job);
+}
+template <class T>
+void run_running(const running_job& job) {
+  here_for<T>().run_running(job);
+}
+template <class T>
+void run_running_product_gradient(const running_product_gradient_job& job) {
+  here_for<T>().run_running_product_gradient(job);
 }
 template <bool Largest, class T>
 std::int64_t best_index(const T* from, std::int64_t n) {
