@@ -2,7 +2,6 @@
 // Running sums and products along a dimension, and their gradients.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,90 +10,35 @@
 #include <vector>
 
 #include <kiln/dynamic/custom.hpp>
-#include <kiln/dynamic/shape.hpp>
 #include <kiln/k/arguments.hpp>
 #include <kiln/k/registry.hpp>
+#include <kiln/tensor/scan.hpp>
 
 namespace kiln::k::running {
 
-/// Lines along an axis, one after the other in memory, each changed by `f(T* line, length)`; results as x has them.
-template <class F>
-tensor each_line(const tensor& x, std::int64_t axis, F f) {
-  const bool single = x.dim() == 0;  // a line of one
-  const tensor whole = single ? dynamic::reshape(x, longs{1}) : x;
-  const int last = whole.dim() - 1;
-  const tensor lines = dynamic::movedim(whole, single ? 0 : axis, last).contiguous();
-  const std::int64_t length = lines.sizes()[last];
-  const tensor made = visit_dtype(lines.type(), [&]<class T>(std::type_identity<T>) {
-    const T* from = static_cast<const T*>(lines.data());
-    return written(lines.type(), lines.sizes(), [&](void* memory) {
-      T* to = static_cast<T*>(memory);
-      std::copy_n(from, lines.numel(), to);
-      for (std::int64_t i = 0; i < lines.numel(); i += length) f(to + i, length);
-    });
-  });
-  return single ? dynamic::reshape(made, longs{}) : dynamic::movedim(made, last, axis);
+/// Running sums or products along an axis, or those from the end; results are of x's type.
+inline tensor run(const tensor& x, std::int64_t axis, bool product, bool backwards = false) {
+  const tensor whole = x.contiguous();
+  static_cast<void>(whole.data());  // is on the host
+  ref<tensor_state> made = new_tensor(whole.type(), whole.sizes());
+  running_job job = kiln::detail::running_job_of(*whole.state(), *made, static_cast<int>(axis));
+  job.product = product;
+  job.backwards = backwards;
+  visit_dtype(whole.type(), [&]<class T>(std::type_identity<T>) { cpu::drivers::run_running<T>(job); });
+  return tensor::of(std::move(made));
 }
 
-/// Integers wrap around, as they do in every sum and product of theirs.
-template <bool Product, class T>
-T joined(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>)
-    return Product ? a && b : a || b;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(Product ? static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)
-                                  : static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else
-    return static_cast<T>(Product ? a * b : a + b);
-}
-template <bool Product>
-tensor forward(const tensor& x, std::int64_t axis) {
-  return each_line(x, axis, []<class T>(T* line, std::int64_t n) {
-    for (std::int64_t i = 1; i < n; ++i) line[i] = joined<Product>(line[i - 1], line[i]);
+/// Those of a line of x, given those of its running products.
+inline tensor product_gradient(const tensor& x, const tensor& gradient, std::int64_t axis) {
+  const tensor whole = x.contiguous(), g = gradient.to(x.type()).contiguous();
+  static_cast<void>(g.data());
+  ref<tensor_state> made = new_tensor(whole.type(), whole.sizes());
+  const auto job = kiln::detail::running_product_gradient_job_of(whole.data(), whole.state()->strides, *g.state(),
+                                                                 *made, static_cast<int>(axis));
+  visit_dtype(whole.type(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_floating(dtype_of<T>)) cpu::drivers::run_running_product_gradient<T>(job);
   });
-}
-inline tensor backward_sums(const tensor& g, std::int64_t axis) {
-  return each_line(g, axis, []<class T>(T* line, std::int64_t n) {
-    for (std::int64_t i = n - 1; i > 0; --i) line[i - 1] = joined<false>(line[i - 1], line[i]);
-  });
-}
-
-/// For a line of x with gradients g of its running products y: where no element is 0 before it, that of x_k is the sum
-/// of g_i y_i / x_k over i >= k; for the first 0 the products are formed without it; behind that all are 0.
-inline tensor product_gradient(const tensor& x, const tensor& g, std::int64_t axis) {
-  const std::vector<tensor> both{x.to(dtype::float64), g.to(dtype::float64)};
-  const tensor pairs = dynamic::stack(both, x.dim());  // x and g side by side, behind the axis in question
-  const std::int64_t along = x.dim() == 0 ? 0 : axis;
-  const bool single = x.dim() == 0;
-  const tensor lines = dynamic::movedim(single ? dynamic::unsqueeze(pairs, 0) : pairs, along, -2).contiguous();
-  const std::int64_t n = lines.size(-2);
-  const auto* from = static_cast<const double*>(lines.data());
-  longs sizes(lines.sizes().begin(), lines.sizes().end());
-  sizes.pop_back();
-  const tensor made = written(dtype::float64, dims(sizes), [&](void* memory) {
-    auto* to = static_cast<double*>(memory);
-    for (std::int64_t start = 0; start < lines.numel() / 2; start += n) {
-      const auto x_at = [&](std::int64_t i) { return from[2 * (start + i)]; };
-      const auto g_at = [&](std::int64_t i) { return from[2 * (start + i) + 1]; };
-      std::int64_t zero = 0;
-      double before = 1;  // the product of all before the first 0
-      for (; zero < n && x_at(zero) != 0; ++zero) {
-        before *= x_at(zero);
-        to[start + zero] = g_at(zero) * before;
-      }
-      for (std::int64_t k = zero - 2; k >= 0; --k) to[start + k] += to[start + k + 1];
-      for (std::int64_t k = 0; k < zero; ++k) to[start + k] /= x_at(k);
-      if (zero == n) continue;
-      double sum = 0, product = before;
-      for (std::int64_t i = zero; i < n; ++i) {
-        if (i > zero) product *= x_at(i);
-        sum += g_at(i) * product;
-      }
-      to[start + zero] = sum;
-      std::fill(to + start + zero + 1, to + start + n, 0.0);
-    }
-  });
-  return (single ? dynamic::reshape(made, longs{}) : dynamic::movedim(made, -1, axis)).to(x.type());
+  return tensor::of(std::move(made));
 }
 
 /// cumsum and cumprod: (x[;dim][;dtype][;out]), along the last dimension unless another is named; those of integers are
@@ -110,12 +54,12 @@ inline object cumulated(std::string_view name, object x) {
   const tensor source = found.value.to(type.value_or(natural));
   const std::int64_t axis = source.dim() == 0 ? 0 : normalize_axis(wanted, source.dim(), std::string(name).c_str());
   const bool product = name == "cumprod";
-  tensor result = product ? forward<true>(source.detach(), axis) : forward<false>(source.detach(), axis);
+  tensor result = run(source.detach(), axis, product);
   if (is_floating(source.type()))
     result = dynamic::with_gradient(
         std::string(name), result, {source},
         [axis, product, values = source.detach()](const tensor& g) -> std::vector<tensor> {
-          return {product ? product_gradient(values, g, axis) : backward_sums(g, axis)};
+          return {product ? product_gradient(values, g, axis) : run(g, axis, false, true)};
         },
         product ? std::vector<tensor>{source} : std::vector<tensor>{});
   return respond(std::move(result), found.handle, out);

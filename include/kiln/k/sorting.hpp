@@ -3,9 +3,7 @@
 // on the values in memory; what is taken by it keeps its history.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -17,30 +15,21 @@
 #include <kiln/k/arguments.hpp>
 #include <kiln/k/registry.hpp>
 #include <kiln/k/text.hpp>
+#include <kiln/tensor/sort.hpp>
 
 namespace kiln::k::sorting {
 
-/// Indices that sort each line along an axis; NaN counts as the largest. Equal elements keep their order.
-inline tensor order(const tensor& x, std::int64_t axis, bool descending) {
-  const int last = x.dim() - 1;
-  const tensor lines = dynamic::movedim(x, axis, last).contiguous();
-  const std::int64_t length = lines.sizes()[last], count_of_lines = length ? lines.numel() / length : 0;
-  tensor found = visit_dtype(lines.type(), [&]<class T>(std::type_identity<T>) {
-    const T* from = static_cast<const T*>(lines.data());
-    return written(dtype::int64, lines.sizes(), [&](void* memory) {
-      auto* to = static_cast<std::int64_t*>(memory);
-      for (std::int64_t line = 0; line < count_of_lines; ++line) {
-        const T* values = from + line * length;
-        std::int64_t* places = to + line * length;
-        std::iota(places, places + length, 0);
-        std::stable_sort(places, places + length, [&](std::int64_t a, std::int64_t b) {
-          const auto less = [](T p, T q) { return (q != q && p == p) || p < q; };
-          return descending ? less(values[b], values[a]) : less(values[a], values[b]);
-        });
-      }
-    });
-  });
-  return dynamic::movedim(found, last, axis);
+/// Indices that sort each line along an axis; NaN counts as the largest. Equal elements keep their order. Those of
+/// ranks from `first` on, up to `last` if that is given.
+inline tensor order(const tensor& x, std::int64_t axis, bool descending, std::int64_t first = 0,
+                    std::int64_t last = -1) {
+  const tensor whole = x.contiguous();
+  static_cast<void>(whole.data());  // is on the host
+  order_job job = kiln::detail::order_of(*whole.state(), static_cast<int>(axis),
+                                         {.first = first, .last = last, .descending = descending});
+  ref<tensor_state> places = kiln::detail::places_of(job, false);
+  visit_dtype(whole.type(), [&]<class T>(std::type_identity<T>) { cpu::drivers::order_lines<T>(job); });
+  return tensor::of(std::move(places));
 }
 
 /// (x[;dim][;flags]) of sort and its kin.
@@ -84,7 +73,7 @@ inline object topk(std::string_view name, object x) {
   axis = normalize_axis(axis, found.value.dim(), "topk");
   if (k < 0 || k > found.value.size(axis))
     throw value_error(message("cannot take ", k, " of ", found.value.size(axis)));
-  const tensor places = dynamic::narrow(order(found.value, axis, largest), axis, 0, k).contiguous();
+  const tensor places = order(found.value, axis, largest, 0, k);
   return respond({dynamic::gather(found.value, axis, places), places}, found.handle);
 }
 
@@ -111,9 +100,9 @@ inline object median(std::string_view name, object x) {
   const auto axis = given.take_long();
   given.none_left(1);
   return picked(given.operand_at(0), axis, keep, !axis, [&](const tensor& lines, std::int64_t along) {
-    const tensor sorted = order(lines, along, false);
     const std::int64_t n = lines.size(along);
-    if (!is_floating(lines.type())) return dynamic::narrow(sorted, along, (n - 1) / 2, 1);
+    if (!is_floating(lines.type())) return order(lines, along, false, (n - 1) / 2, (n - 1) / 2 + 1);
+    const tensor sorted = order(lines, along, false);
     const tensor nans = dynamic::reduce("sum", dynamic::call("isnan", {lines}).to(dtype::int64), longs{along}, true);
     const tensor rank =
         name == "median"
@@ -136,7 +125,7 @@ inline object kth_value(std::string_view name, object x) {
   const std::int64_t k = given.long_at(1);
   return picked(given.operand_at(0), axis, keep, false, [&](const tensor& lines, std::int64_t along) {
     if (k < 1 || k > lines.size(along)) throw value_error(message("no element ", k, " of ", lines.size(along)));
-    return dynamic::narrow(order(lines, along, false), along, k - 1, 1);
+    return order(lines, along, false, k - 1, k);
   });
 }
 

@@ -30,6 +30,9 @@ inline constexpr running_functions running_functions_of{
 
 /// The job that reads one tensor and writes another of its sizes.
 running_job running_job_of(const tensor_state& from, tensor_state& to, int axis);
+/// The job of the gradient of running products of x.
+running_product_gradient_job running_product_gradient_job_of(const void* x, const dims& x_strides,
+                                                             const tensor_state& gradient, tensor_state& to, int axis);
 
 /// Of a running sum from either end: each is the gradient of the other.
 class running_sum_node final : public op_node_of<1> {

@@ -39,23 +39,30 @@ KILN_INLINE void running_sum_node::backward_recorded(const ref<tensor_state>& gr
   the_recorder().add(*input[0], out, device());
 }
 
+KILN_INLINE running_product_gradient_job running_product_gradient_job_of(const void* x, const dims& x_strides,
+                                                                         const tensor_state& gradient, tensor_state& to,
+                                                                         int axis) {
+  running_product_gradient_job job;
+  job.axis = axis;
+  job.from = x;
+  job.gradient = gradient.data;
+  job.to = to.data;
+  if (gradient.sizes.rank() == 0) {
+    job.sizes = job.from_strides = job.gradient_strides = job.to_strides = {1};
+  } else {
+    job.sizes = gradient.sizes;
+    job.from_strides = x_strides;
+    job.gradient_strides = gradient.strides;
+    job.to_strides = to.strides;
+  }
+  return job;
+}
 KILN_INLINE void running_product_node::backward(const ref<tensor_state>& gradient) {
   check_saved(*gradient->memory);
   const gradient_target to = target(0, *gradient->memory);
-  running_product_gradient_job job;
-  job.axis = axis_;
-  job.from = saved[0].data;
-  job.gradient = gradient->data;
-  job.to = to.tensor->data;
+  running_product_gradient_job job =
+      running_product_gradient_job_of(saved[0].data, saved[0].strides, *gradient, *to.tensor, axis_);
   job.add = to.add;
-  if (gradient->sizes.rank() == 0) {
-    job.sizes = job.from_strides = job.gradient_strides = job.to_strides = {1};
-  } else {
-    job.sizes = gradient->sizes;
-    job.from_strides = saved[0].strides;
-    job.gradient_strides = gradient->strides;
-    job.to_strides = to.tensor->strides;
-  }
   functions_.product_gradient(job);
 }
 
