@@ -4,6 +4,7 @@
 // gather, so gradients flow through all of them.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -43,6 +44,12 @@ Result ordered_within_transforms() {
       "kiln: sort, argsort, topk, kthvalue and median have no meaning within vmap and jvp yet: call them with an axis "
       "on the whole batch, outside");
   return {};
+}
+
+template <class X>
+constexpr void direction_for_axis() {
+  static_assert(never<X>,
+                "kiln: true or false is no axis. To sort the other way, name the axis first: sort(x, -1, true)");
 }
 
 inline std::int64_t length_along(const dims& sizes, int axis) {
@@ -95,6 +102,17 @@ auto argsort(const X& x, std::int64_t axis = -1, bool descending = false) {
     const auto of = detail::as_tensor(x);
     return detail::ordered_places(of, normalize_axis(axis, of.dim(), "argsort"), {.descending = descending});
   }
+}
+/// Not possible: says what to write.
+template <Expression X, std::same_as<bool> Descending>
+auto sort(const X& x, Descending) {
+  detail::direction_for_axis<X>();
+  return sort(x);
+}
+template <Expression X, std::same_as<bool> Descending>
+auto argsort(const X& x, Descending) {
+  detail::direction_for_axis<X>();
+  return argsort(x);
 }
 /// The k largest elements along an axis, the largest first, or the k smallest, and where they are: torch.topk. Of equal
 /// ones the first are taken. Throws value_error for a k outside [0, size of the axis], index_error.
