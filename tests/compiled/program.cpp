@@ -143,6 +143,26 @@ void by_index() {
   check(best(11) == high && least(11) == low, "argmax and argmin");
 }
 
+void along_lines() {
+  Tensor<float> a = numbers({30, 40});
+  const auto [values, indices] = sort(a, 0);
+  bool ordered = true, there = true;
+  for (int i = 0; i < 30; ++i) {
+    ordered = ordered && (i == 0 || values(i - 1, 7) <= values(i, 7));
+    there = there && values(i, 7) == a(indices(i, 7), 7);
+  }
+  check(ordered && there, "sort");
+  a.requires_grad();
+  const Tensor<float> sums = cumsum(a, 1), products = cumprod(a, 1);
+  double sum = 0, behind = 0;
+  for (int j = 0; j < 40; ++j) sum += a(3, j);
+  check(near(sums(3, 39), sum), "cumsum");
+  check(near(products(3, 1), static_cast<double>(a(3, 0)) * static_cast<double>(a(3, 1))), "cumprod");
+  backward(kiln::sum(products));
+  for (int j = 39; j > 0; --j) behind = static_cast<double>(a(3, j)) * (behind + 1);
+  check(near(a.grad()(3, 0), 1 + behind), "the gradient of cumprod");
+}
+
 void draws() {
   manual_seed(7);
   const Tensor<float> uniform = rand<float>({10000}), gaussian = randn<float>({10000});
@@ -186,6 +206,7 @@ int main(int argc, char** argv) {
     gradients();
     training();
     by_index();
+    along_lines();
     draws();
     images();
   } catch (const std::exception& e) {

@@ -127,3 +127,16 @@ TEST_CASE("cuda indexing: an index outside its axis is reported when values are 
   CHECK_THROWS_AS(index_add(x, 0, at{-1}, on_gpu<float>{1}).to<Cpu>(), index_error);
   CHECK(values(index_select(x, 0, at{2})) == list{3});
 }
+
+TEST_CASE("cuda indexing: what is put in order or added up on the host comes back, and so do gradients") {
+  emulate::stand_in();
+  on_gpu<float> x = Tensor<float>{{3, 1, 2}, {4, 9, 8}}.to<Cuda>();
+  x.requires_grad();
+  const auto [best, places] = topk(x, 2, 1);
+  CHECK(values(best) == list{3, 2, 9, 8});
+  CHECK(values(places) == list{0, 2, 1, 2});
+  const on_gpu<float> sums = cumsum(x, 1);
+  CHECK(values(sums) == list{3, 4, 6, 4, 13, 21});
+  backward(sum(best) + sum(sums));
+  CHECK(values(x.grad()) == list{4, 2, 2, 3, 3, 2});
+}
