@@ -67,6 +67,12 @@ TEST_CASE("guard pages: reductions and rows") {
     out.copy_(softmax(guarded<float>({3, n}, e), 1));
   });
   walk("argmax", [](std::int64_t n, edge e) { argmax(guarded<float>({3, n}, e), 1).eval(); });
+  walk("in order", [](std::int64_t n, edge e) { sort(guarded<float>({3, n}, e), 1); });
+  walk("running", [](std::int64_t n, edge e) {
+    cumsum(guarded<float>({3, n}, e), 1);
+    cumsum(guarded<float>({n, 3}, e), 0);
+    cumsum(guarded<float>({3, n}, e), 0);
+  });
 }
 
 TEST_CASE("guard pages: products of every orientation") {
