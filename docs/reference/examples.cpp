@@ -216,6 +216,9 @@ void views() {
   auto turned = transpose(m);
   auto swapped = x.transpose(0, 1);
 
+  // swapaxes
+  auto exchanged = swapaxes(x, 0, -1);
+
   // permute
   auto channels_last = x.permute({0, 2, 3, 1});
 
@@ -246,6 +249,24 @@ void views() {
   x[{slice(), 0}] = 5;  // in place
   auto positives = x[x > 0];
   x[x < 0] = 0;  // in place
+
+  // flip
+  auto mirrored = flip(x, 1);  // the last column comes first
+
+  // roll
+  auto moved_on = roll(x, 1, 0);  // the last row comes first
+
+  // repeat tile
+  auto four = repeat(x, {2, 2}), row_of_three = tile(v, 3);
+
+  // repeat_interleave
+  auto doubled = repeat_interleave(x, 2, 0);  // each row twice
+
+  // meshgrid
+  auto [first, second] = meshgrid(v, v);  // first(i, j) is v(i), second(i, j) is v(j)
+
+  // unbind
+  std::vector<Tensor<float>> rows = unbind(x);
 
   // split chunk
   std::vector<Tensor<float>> pieces = split(x, 2), halves = chunk(x, 2);

@@ -43,6 +43,7 @@
 #include <kiln/tensor/join.hpp>               // cat, stack
 #include <kiln/tensor/mask.hpp>               // masked_fill, masked_select, nonzero
 #include <kiln/tensor/masked_elements.hpp>    // x[mask]
+#include <kiln/tensor/meshgrid.hpp>           // meshgrid
 #include <kiln/tensor/one_hot.hpp>            // one_hot
 #include <kiln/tensor/print.hpp>              // <<, to_string
 #include <kiln/tensor/products.hpp>           // matmul, dot, outer
@@ -50,6 +51,9 @@
 #include <kiln/tensor/scan.hpp>               // cumsum, cumprod
 #include <kiln/tensor/sort.hpp>               // sort, argsort, topk, kthvalue, median
 #include <kiln/tensor/split.hpp>              // split, chunk
+#include <kiln/tensor/reorder.hpp>            // flip, roll
+#include <kiln/tensor/repeat.hpp>             // repeat, tile, repeat_interleave
+#include <kiln/tensor/split.hpp>              // split, chunk, unbind
 #include <kiln/tensor/transfer.hpp>           // to<Device>
 #include <kiln/tensor/triangular.hpp>         // tril, triu, diag, diagonal
 #include <kiln/tensor/views.hpp>              // reshape, transpose, slice, expand ...

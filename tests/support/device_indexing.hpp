@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Gather, scatter and their gradients on any device, by numbers that can be had by hand.
+// Gather, scatter, what moves and repeats elements, and their gradients on any device, by numbers that can be had by
+// hand.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -38,6 +39,28 @@ void check_indexing() {
   CHECK(values(scatter_add(zero, 0, at{{1, 1}, {1, 0}}, v)) == list{0, 4, 4, 2, 0, 0});
   CHECK(values(index_add(zero, 1, at{1, 1}, ones<float, Device>({3, 2}))) == list{0, 2, 0, 2, 0, 2});
   CHECK(Tensor<float, Device>(index_select(x, 0, zeros<std::int64_t, Device>({0}))).numel() == 0);
+}
+
+/// Strides below 0 and of 0, read and, for the gradient, written.
+template <class Device>
+void check_other_orders() {
+  Tensor<double, Device> x{{1, 2, 3}, {4, 5, 6}};
+  const Tensor<double, Device> weights{{1, 10, 100}, {2, 20, 200}};
+  x.requires_grad();
+  CHECK(values(flip(x)) == list{6, 5, 4, 3, 2, 1});
+  CHECK(values(roll(x, {1, -1}, {0, 1})) == list{5, 6, 4, 2, 3, 1});
+  CHECK(values(repeat(x, 1, 2)) == list{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  CHECK(values(repeat_interleave(x, 2, 1)) == list{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6});
+  CHECK(values(repeat_interleave(x, Tensor<std::int64_t, Device>{0, 2}, 0)) == list{4, 5, 6, 4, 5, 6});
+  backward(sum(flip(x, 1) * weights + roll(x, 1, 1) * weights));
+  CHECK(values(x.grad()) == list{110, 110, 2, 220, 220, 4});
+  x.zero_grad();
+  backward(sum(repeat(x, 2, 1) * repeat_interleave(weights, 2, 0)));
+  CHECK(values(x.grad()) == list{3, 30, 300, 3, 30, 300});
+  // Rows that are longer than a strip or a tile.
+  const Tensor<float, Device> wide = reshape(arange<float>(600, Device{}), {2, 300});
+  CHECK(values(flip(wide, 1))[0] == 299);
+  CHECK(values(flip(transpose(wide, 0, 1), {0, 1}))[1] == 299);
 }
 
 template <class Device>

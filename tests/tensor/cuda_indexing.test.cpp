@@ -32,6 +32,7 @@ struct any_order {
 TEST_CASE("cuda indexing: reads and writes go where the index says") {
   emulate::stand_in();
   device_test::check_indexing<Cuda>();
+  device_test::check_other_orders<Cuda>();
 }
 
 // The terms in chunks of 256, the first of which begins with what is there: the order that is promised, by plain loops.

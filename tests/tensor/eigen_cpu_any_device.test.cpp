@@ -23,6 +23,7 @@ constexpr auto no_launches = [] { return 0; };
 TEST_CASE("EigenCpu: indexing and its gradients") {
   device_test::check_indexing<EigenCpu>();
   device_test::check_gradients_of_indexing<EigenCpu>();
+  device_test::check_other_orders<EigenCpu>();
 }
 
 TEST_CASE("EigenCpu: random numbers and gathers within expressions") {

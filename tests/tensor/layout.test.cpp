@@ -98,6 +98,14 @@ TEST_CASE("a slice clamps its ends as Python does") {
   CHECK(sizes_and_offset(7, 9, 1) == dims{0, 0});
 }
 
+TEST_CASE("flipped axes begin at their last element and go back") {
+  const layout l = detail::flipped(row_major({2, 3}), 0b11), one = detail::flipped(row_major({2, 3}), 0b10);
+  CHECK((l.strides == dims{-3, -1} && l.offset == 5));
+  CHECK((one.strides == dims{3, -1} && one.offset == 2));
+  CHECK(detail::flipped(row_major({0, 3}), 0b11).offset == 0);
+  CHECK(detail::flipped(row_major({1, 3}), 0b01).strides == dims{3, 1});
+}
+
 TEST_CASE("an empty part does not point behind the memory") {
   CHECK(detail::narrowed(row_major({5}), 0, 5, 0).offset == 0);
   CHECK(detail::sliced(row_major({5}), 0, 5, 5, 1).offset == 0);

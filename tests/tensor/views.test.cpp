@@ -278,6 +278,8 @@ TEST_CASE("view refuses a copy and says what to use") {
 TEST_CASE("views of an expression evaluate it") {
   const Tensor<float> x{{1, 2, 3}, {4, 5, 6}};
   CHECK(transpose(x * 2, 0, 1)(2, 1) == 12);
+  CHECK(swapaxes(x * 2, 0, -1)(2, 1) == 12);
+  CHECK_THROWS_WITH_AS(swapaxes(x, 0, 2), "swapaxes: axis 2 is outside [-2, 1] of a tensor with 2 axes", index_error);
   CHECK(flatten(x + 1)(5) == 7);
   CHECK(select(x, 0, 1)(0) == 4);
   CHECK(squeeze(unsqueeze(x, 0), 0).sizes() == dims{2, 3});

@@ -17,8 +17,8 @@ struct layout {
 };
 
 /// Two axes change places. Throws index_error.
-constexpr layout transposed(layout l, std::int64_t a, std::int64_t b) {
-  const int i = normalize_axis(a, l.sizes.rank(), "transpose"), j = normalize_axis(b, l.sizes.rank(), "transpose");
+constexpr layout transposed(layout l, std::int64_t a, std::int64_t b, const char* where = "transpose") {
+  const int i = normalize_axis(a, l.sizes.rank(), where), j = normalize_axis(b, l.sizes.rank(), where);
   if (l.sizes.rank() == 0) return l;
   std::swap(l.sizes[i], l.sizes[j]);
   std::swap(l.strides[i], l.strides[j]);
@@ -150,6 +150,17 @@ constexpr layout selected(layout l, std::int64_t axis, std::int64_t index) {
   if (!holds_nothing(l.sizes)) l.offset += (index < 0 ? index + n : index) * l.strides[i];
   l.sizes.erase(i);
   l.strides.erase(i);
+  return l;
+}
+
+/// The axes of a mask backwards: from the last element, in strides below 0.
+constexpr layout flipped(layout l, std::uint32_t mask) {
+  if (holds_nothing(l.sizes)) return l;  // there is no last element
+  for (int i = 0; i < l.sizes.rank(); ++i) {
+    if (!(mask >> i & 1) || l.sizes[i] == 1) continue;
+    l.offset += (l.sizes[i] - 1) * l.strides[i];
+    l.strides[i] = -l.strides[i];
+  }
   return l;
 }
 

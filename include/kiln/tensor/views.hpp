@@ -110,6 +110,11 @@ template <Expression X>
 auto transpose(const X& x, std::int64_t a, std::int64_t b) {
   return detail::view_through(x, [&](const detail::layout& l) { return detail::transposed(l, a, b); });
 }
+/// The same as transpose of two axes, by NumPy's name.
+template <Expression X>
+auto swapaxes(const X& x, std::int64_t a, std::int64_t b) {
+  return detail::view_through(x, [&](const detail::layout& l) { return detail::transposed(l, a, b, "swapaxes"); });
+}
 /// A matrix transposed; of other numbers of axes two must be named. Throws shape_error.
 template <Expression X>
 auto transpose(const X& x) {
