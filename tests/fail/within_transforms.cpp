@@ -12,8 +12,6 @@
 // expect: x[mask] and x[indices] have no meaning within vmap and jvp: choose with where(mask, x, 0), or
 // expect: one_hot has no meaning within vmap and jvp yet: call it on the whole batch before, or
 // expect: diag has no meaning within vmap and jvp: diagonal(x) reads one there, and x * eye
-// expect: roll has no meaning within vmap and jvp yet: roll what goes in or what comes out
-// expect: repeat_interleave by a tensor has no meaning within vmap and jvp, where members would have different sizes
 // expect: checkpoint has no meaning within vmap and jvp: call f itself there, or checkpoint around them
 // SPDX-License-Identifier: BSL-1.0
 // Functions that vmap and jvp do not have.
@@ -40,8 +38,6 @@ void within(Tensor<float> a, Tensor<std::int64_t> i, Tensor<float> w) {
   vmap([&](const auto& x) { return x[x > 0]; })(a);
   vmap([&](const auto& x) { return one_hot(x, 3); })(i);
   vmap([&](const auto& x) { return diag(x); })(a);
-  vmap([&](const auto& x) { return roll(x, 1); })(a);
-  vmap([&](const auto& x) { return repeat_interleave(x, i, 0); })(a);
   vmap([&](const auto& x) { return checkpoint([](const auto& y) { return y * 2; }, x); })(a);
 #else
   vmap([&](const auto& x) { return x * 2; })(index_select(a, 0, i).eval());

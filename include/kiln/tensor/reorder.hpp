@@ -12,6 +12,22 @@
 
 namespace kiln {
 
+namespace detail {
+/// By how many places each axis moves, within its size. Throws value_error, index_error.
+inline dims places_to_roll(const dims& sizes, const dims& shifts, const dims& axes) {
+  if (shifts.rank() != axes.rank())
+    throw value_error(message("roll: shifts ", shifts, " along axes ", axes, ": give one shift per axis"));
+  dims by = dims::filled(sizes.rank(), 0);
+  for (int i = 0; i < axes.rank(); ++i) {
+    const int axis = normalize_axis(axes[i], sizes.rank(), "roll");
+    if (sizes.rank() == 0 || holds_nothing(sizes)) continue;
+    const std::int64_t n = sizes[axis];
+    by[axis] = (by[axis] + shifts[i] % n + n) % n;
+  }
+  return by;
+}
+}  // namespace detail
+
 /// The elements in the opposite order along axes: one, a list, or none for all. `flip(x, 1)`: torch.flip, numpy.flip. A
 /// copy, in one kernel. Throws index_error, value_error for an axis named twice.
 template <Expression X>
@@ -25,28 +41,23 @@ auto flip(const X& x, const axes& over = {}) {
 /// there are as many shifts as axes, index_error.
 template <Expression X>
 auto roll(const X& x, const dims& shifts, const dims& axes) {
-  using result = Tensor<typename X::value_type, typename X::device_type>;
-  static_assert(!detail::any_transformed<X>,
-                "kiln: roll has no meaning within vmap and jvp yet: roll what goes in or what comes out");
-  result rolled = detail::as_tensor(x);
-  const dims sizes = rolled.sizes();
-  if (shifts.rank() != axes.rank())
-    throw value_error(message("roll: shifts ", shifts, " along axes ", axes, ": give one shift per axis"));
-  dims by = dims::filled(sizes.rank(), 0);
-  for (int i = 0; i < axes.rank(); ++i) {
-    const int axis = normalize_axis(axes[i], sizes.rank(), "roll");
-    if (sizes.rank() == 0 || holds_nothing(sizes)) continue;
-    const std::int64_t n = sizes[axis];
-    by[axis] = (by[axis] + shifts[i] % n + n) % n;
+  if constexpr (detail::any_transformed<X>) {
+    static_assert(detail::never<X>,
+                  "kiln: roll has no meaning within vmap and jvp yet: roll what goes in or what comes out");
+    return x;
+  } else {
+    using result = Tensor<typename X::value_type, typename X::device_type>;
+    result rolled = detail::as_tensor(x);
+    const dims by = detail::places_to_roll(rolled.sizes(), shifts, axes);
+    bool copied = false;
+    for (int axis = 0; axis < by.rank(); ++axis) {
+      const std::int64_t stay = rolled.sizes()[axis] - by[axis];
+      if (by[axis] == 0) continue;
+      rolled = cat(std::vector<result>{narrow(rolled, axis, stay, by[axis]), narrow(rolled, axis, 0, stay)}, axis);
+      copied = true;
+    }
+    return copied ? rolled : rolled.clone();
   }
-  bool copied = false;
-  for (int axis = 0; axis < sizes.rank(); ++axis) {
-    const std::int64_t stay = sizes[axis] - by[axis];
-    if (by[axis] == 0) continue;
-    rolled = cat(std::vector<result>{narrow(rolled, axis, stay, by[axis]), narrow(rolled, axis, 0, stay)}, axis);
-    copied = true;
-  }
-  return copied ? rolled : rolled.clone();
 }
 /// The same along one axis: `roll(x, 1, 0)`.
 template <Expression X, detail::SizeLike Shift, detail::SizeLike Axis>
