@@ -167,6 +167,9 @@ void asking() {
   // allclose
   if (allclose(x, y, 1e-4)) std::cout << "nearly the same";
 
+  // isclose
+  auto near = isclose(x, y, 1e-4, 1e-6);  // one bool per element
+
   // name size_of is_floating promote compute_type
   static_assert(promote(dtype::int64, dtype::float16) == dtype::float16);
   std::cout << name(dtype::int64) << size_of(dtype::int64) << is_floating(compute_type(dtype::float16));

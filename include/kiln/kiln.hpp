@@ -38,7 +38,7 @@
 #include <kiln/tensor/assign.hpp>             // assign: several tensors in one kernel
 #include <kiln/tensor/creation.hpp>           // zeros, ones, full, arange, linspace, eye, tensor ...
 #include <kiln/tensor/draw.hpp>               // bernoulli, normal
-#include <kiln/tensor/equal.hpp>              // equal, allclose
+#include <kiln/tensor/equal.hpp>              // equal, allclose, isclose
 #include <kiln/tensor/indexing.hpp>           // gather, scatter, index_select ...
 #include <kiln/tensor/join.hpp>               // cat, stack
 #include <kiln/tensor/mask.hpp>               // masked_fill, masked_select, nonzero

@@ -39,3 +39,52 @@ TEST_CASE("members: functions of elements, chained") {
   CHECK((x + 0).matmul(x)(0, 0) == 7);
   CHECK(x.select(0, 0).dot(x.select(0, 1)).item() == -11);
 }
+
+TEST_CASE("members: every function of elements is the function of its name") {
+  const Tensor<double> x{-0.75, 0.25, 0.5};
+  const auto all = [&](const auto& y, double (*f)(double)) {
+    const Tensor<double> got = y;
+    for (int i = 0; i < 3; ++i) CHECK(got(i) == doctest::Approx(f(x(i))).epsilon(1e-12));
+  };
+  all(x.sin(), [](double v) { return std::sin(v); });
+  all(x.cos(), [](double v) { return std::cos(v); });
+  all(x.tan(), [](double v) { return std::tan(v); });
+  all(x.asin(), [](double v) { return std::asin(v); });
+  all(x.acos(), [](double v) { return std::acos(v); });
+  all(x.atan(), [](double v) { return std::atan(v); });
+  all(x.sinh(), [](double v) { return std::sinh(v); });
+  all(x.cosh(), [](double v) { return std::cosh(v); });
+  all(x.erf(), [](double v) { return std::erf(v); });
+  all(x.erfc(), [](double v) { return std::erfc(v); });
+  all(x.expm1(), [](double v) { return std::expm1(v); });
+  all(x.log1p(), [](double v) { return std::log1p(v); });
+  all(x.abs().log2(), [](double v) { return std::log2(std::abs(v)); });
+  all(x.abs().log10(), [](double v) { return std::log10(std::abs(v)); });
+  all(x.abs().rsqrt(), [](double v) { return 1 / std::sqrt(std::abs(v)); });
+  all(x.reciprocal(), [](double v) { return 1 / v; });
+  all((x * 2).floor(), [](double v) { return std::floor(2 * v); });
+  all((x * 2).ceil(), [](double v) { return std::ceil(2 * v); });
+  all((x * 2).round(), [](double v) { return std::nearbyint(2 * v); });
+  all((x * 2).trunc(), [](double v) { return std::trunc(2 * v); });
+  all(x.sign(), [](double v) { return v < 0 ? -1.0 : 1.0; });
+  all(x.maximum(0.3), [](double v) { return v > 0.3 ? v : 0.3; });
+  all(x.minimum(x * x), [](double v) { return v < v * v ? v : v * v; });
+  const Tensor<double> strange = x.log();  // a nan, and numbers
+  CHECK((strange.isnan()(0) && !strange.isnan()(1) && !strange.isfinite()(0) && strange.isfinite()(2)));
+  CHECK((x.reciprocal() * 0).isinf().logical_not().eval()(0));
+}
+
+TEST_CASE("members: reductions that have an option, or belong to softmax") {
+  const Tensor<double> x{{1, 2, 6}, {0, 4, 0}};
+  CHECK(x.var().item() == doctest::Approx(5.7666666666666666));  // squares about the mean 13/6: 28.8333 / 5
+  CHECK(x.var(1)(0) == doctest::Approx(7));
+  CHECK(x.var(1, true, 0).shape() == dims{2, 1});
+  CHECK(x.std(1, false, 0)(0) == doctest::Approx(std::sqrt(14.0 / 3)));
+  CHECK(x.std().item() == doctest::Approx(std::sqrt(5.7666666666666666)));
+  CHECK(x.count_nonzero().item() == 4);
+  CHECK((x * 1).count_nonzero(1)(1) == 1);
+  CHECK(x.norm(0)(1) == doctest::Approx(std::sqrt(20.0)));
+  CHECK(x.logsumexp().item() == doctest::Approx(std::log(std::exp(1) + std::exp(2) + std::exp(6) + std::exp(4) + 2)));
+  CHECK(x.logsumexp(1, true)(0, 0) == doctest::Approx(std::log(std::exp(1) + std::exp(2) + std::exp(6))));
+  CHECK(x.log_softmax(1)(0, 1) == doctest::Approx(2 - std::log(std::exp(1) + std::exp(2) + std::exp(6))));
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// equal and allclose: shapes, values, what is not a number, numbers beside tensors.
+// equal, allclose and isclose: shapes, values, what is not a number, numbers beside tensors.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -35,4 +35,21 @@ TEST_CASE("equal: allclose has numpy's tolerances") {
   CHECK_FALSE(allclose(Tensor<double>{1, 2}, inf));
   CHECK(allclose(Tensor<double>{inf, inf}, inf));
   CHECK_THROWS_AS(allclose(Tensor<float>{1, 2}, Tensor<float>{1, 2, 3}), shape_error);
+}
+
+TEST_CASE("equal: isclose says it of each element, lazily") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double left[] = {100, 100, 1e-9, inf, inf, inf, 1, nan, nan, 1};
+  const double right[] = {100.0009, 100.0011, 0, inf, -inf, 1, inf, nan, 1, nan};
+  const bool close[] = {true, false, true, true, false, false, false, false, false, false};
+  const Tensor<double> a = tensor(left), b = tensor(right);
+  const Tensor<bool> got = isclose(a, b), with_nan = isclose(a, b, 1e-5, 1e-8, true);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(got(i) == close[i]);
+    CHECK(with_nan(i) == (close[i] || i == 7));
+  }
+  CHECK(isclose(Tensor<float>{1, 2}, 2.0f)(1));
+  CHECK_FALSE(isclose(2, Tensor<float>{1, 2}, 0, 0.5)(0));
+  CHECK(isclose(Tensor<float>{{1}, {2}}, Tensor<int>{1, 2, 3}).sizes() == dims{2, 3});
+  CHECK_THROWS_AS(isclose(Tensor<float>{1, 2}, Tensor<float>{1, 2, 3}).eval(), shape_error);
 }

@@ -62,20 +62,59 @@ struct common_methods {
   auto argmax(const axes& over, bool keepdim = false) const;
   auto argmin() const;
   auto argmin(const axes& over, bool keepdim = false) const;
+  auto var() const;
+  auto var(const axes& over, bool keepdim = false, double correction = 1) const;
+  auto std() const;
+  auto std(const axes& over, bool keepdim = false, double correction = 1) const;
+  auto count_nonzero() const;
+  auto count_nonzero(const axes& over, bool keepdim = false) const;
   auto abs() const;
+  auto sign() const;
+  auto floor() const;
+  auto ceil() const;
+  auto round() const;
+  auto trunc() const;
   auto exp() const;
+  auto expm1() const;
   auto log() const;
+  auto log1p() const;
+  auto log2() const;
+  auto log10() const;
   auto sqrt() const;
+  auto rsqrt() const;
   auto square() const;
+  auto reciprocal() const;
+  auto sin() const;
+  auto cos() const;
+  auto tan() const;
+  auto asin() const;
+  auto acos() const;
+  auto atan() const;
+  auto sinh() const;
+  auto cosh() const;
   auto tanh() const;
+  auto erf() const;
+  auto erfc() const;
   auto sigmoid() const;
   auto relu() const;
+  auto isnan() const;
+  auto isinf() const;
+  auto isfinite() const;
+  auto logical_not() const;
+  template <class Y>
+  auto maximum(const Y& other) const;
+  template <class Y>
+  auto minimum(const Y& other) const;
   template <class Y>
   auto pow(const Y& exponent) const;
   template <class... Bounds>
   auto clamp(const Bounds&... bounds) const;
   auto norm() const;
+  auto norm(const axes& over, bool keepdim = false) const;
+  auto logsumexp() const;
+  auto logsumexp(const axes& over, bool keepdim = false) const;
   auto softmax(const axes& over) const;
+  auto log_softmax(const axes& over) const;
   template <class Y>
   auto matmul(const Y& right) const;
   template <class Y>

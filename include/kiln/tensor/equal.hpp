@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whether two tensors are the same, as one bool: equal, allclose.
+// Whether two tensors are the same: equal and allclose as one bool, isclose for each element.
 #pragma once
 
 #include <kiln/expr/reductions.hpp>
@@ -21,27 +21,45 @@ namespace detail {
 /// A 0-d tensor of a number, on the device of x.
 template <Expression X, Number S>
 auto number_beside(const X& x, S value) {
-  return full<double, typename X::device_type>({}, static_cast<double>(value), device_of(x));
+  return full<double, decltype(device_of(x))>({}, static_cast<double>(value), device_of(x));
+}
+
+/// What f makes of both in double, of which one may be a number.
+template <class A, class B, class F>
+auto both_in_double(const A& a, const B& b, F f) {
+  if constexpr (Number<B>)
+    return f(cast<double>(a), number_beside(a, b));
+  else if constexpr (Number<A>)
+    return f(number_beside(b, a), cast<double>(b));
+  else
+    return f(cast<double>(a), cast<double>(b));
+}
+
+// Of something infinite all is within infinitely much: only itself will do.
+constexpr auto within(const auto& values, const auto& wanted, double relative, double absolute) {
+  return (values == wanted) | ((abs(values - wanted) <= absolute + relative * abs(wanted)) & isfinite(wanted));
 }
 }  // namespace detail
 
-/// Whether all elements differ by no more than absolute + relative * |b|, numpy.allclose. Operands broadcast, numbers
-/// will do; infinities are close to themselves, a nan to nothing. Throws shape_error where operands do not broadcast.
+/// Where elements differ by no more than absolute + relative * |b|: numpy.isclose. Lazy, computed in double. Operands
+/// broadcast, numbers will do; infinities are close to themselves, a nan to nothing, or with `equal_nan` to a nan.
+/// Throws shape_error where operands do not broadcast.
+template <class A, class B>
+  requires Operands<A, B>
+auto isclose(const A& a, const B& b, double relative = 1e-5, double absolute = 1e-8, bool equal_nan = false) {
+  return detail::both_in_double(a, b, [=](const auto& values, const auto& wanted) {
+    return detail::within(values, wanted, relative, absolute) | (isnan(values) & isnan(wanted) & equal_nan);
+  });
+}
+
+/// Whether all elements differ by no more than absolute + relative * |b|, numpy.allclose: all of isclose. Throws
+/// shape_error where operands do not broadcast.
 template <class A, class B>
   requires Operands<A, B>
 bool allclose(const A& a, const B& b, double relative = 1e-5, double absolute = 1e-8) {
-  // Of something infinite all is within infinitely much: only itself will do.
-  const auto close = [&](const auto& values, const auto& wanted) {
-    return detach(all((values == wanted) |
-                      ((abs(values - wanted) <= absolute + relative * abs(wanted)) & isfinite(wanted))))
-        .item();
-  };
-  if constexpr (Number<B>)
-    return close(cast<double>(a), detail::number_beside(a, b));
-  else if constexpr (Number<A>)
-    return close(detail::number_beside(b, a), cast<double>(b));
-  else
-    return close(cast<double>(a), cast<double>(b));
+  return detail::both_in_double(a, b, [=](const auto& values, const auto& wanted) {
+    return detach(all(detail::within(values, wanted, relative, absolute))).item();
+  });
 }
 
 }  // namespace kiln

@@ -111,15 +111,6 @@ struct other_names {
     return index_add_(y...);
   }
   template <class... Y>
-  Derived var(const Y&...) const {
-    static_assert(never<Derived, Y...>, "kiln: x.var(axis) is var(x, axis), the standard deviation stddev(x, axis)");
-    return refused();
-  }
-  template <class... Y>
-  Derived std(const Y&... y) const {
-    return var(y...);
-  }
-  template <class... Y>
   Derived view_as(const Y&...) const {
     static_assert(never<Derived, Y...>, "kiln: x.view_as(y) is x.view(y.sizes()), x.expand_as(y) x.expand(y.sizes())");
     return refused();
@@ -162,6 +153,18 @@ A bmm(const A& a, const B&... b) {
 template <Expression A, Expression... B>
 A mv(const A& a, const B&... b) {
   return mm(a, b...);
+}
+/// Not possible: max takes several axes too. So of amin.
+template <Expression X, class... Axes>
+X amax(const X& x, const Axes&...) {
+  static_assert(detail::never<X, Axes...>,
+                "kiln: amax and amin are max(x, axes) and min(x, axes), whose gradient equal elements share");
+  return x;
+}
+/// Not possible, as amax.
+template <Expression X, class... Axes>
+X amin(const X& x, const Axes&... over) {
+  return amax(x, over...);
 }
 /// Not possible: sizes are a member.
 template <Expression... X>
