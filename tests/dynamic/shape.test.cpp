@@ -72,5 +72,6 @@ TEST_CASE("side by side") {
   CHECK(stack(rows).sizes() == kiln::dims{2, 2});
   CHECK_THROWS_AS(cat({}), kiln::value_error);
   CHECK_THROWS_AS(stack(parts), kiln::shape_error);
+  CHECK_THROWS_WITH_AS(stack(rows, 2), "stack: axis 2 is outside [-2, 1] of a tensor with 2 axes", kiln::index_error);
   CHECK_THROWS_AS(cat(parts, 1), kiln::shape_error);
 }

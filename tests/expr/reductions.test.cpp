@@ -39,6 +39,8 @@ TEST_CASE("axes: mistakes name the function, the axis and the range") {
   CHECK_THROWS_WITH_AS(max(x, {0, -4}), doctest::Contains("max: axis -4 is outside [-3, 2]"), index_error);
   CHECK_THROWS_WITH_AS(softmax(x, 5), doctest::Contains("softmax: axis 5"), index_error);
   CHECK_THROWS_WITH_AS(mean(x, 7), doctest::Contains("mean: axis 7"), index_error);
+  CHECK_THROWS_WITH_AS(norm(x, 3), "norm: axis 3 is outside [-3, 2] of a tensor with 3 axes", index_error);
+  CHECK_THROWS_WITH_AS(count_nonzero(x, 3), doctest::Contains("count_nonzero: axis 3"), index_error);
   CHECK_THROWS_WITH_AS(layer_norm(x, -9), doctest::Contains("layer_norm: axis -9"), index_error);
   CHECK_THROWS_WITH_AS(sum(x, {1, 1}), "sum: axis 1 is named twice in [1, 1]", value_error);
   CHECK_THROWS_WITH_AS(sum(x, {2, -1}), doctest::Contains("axis -1 is named twice"), value_error);

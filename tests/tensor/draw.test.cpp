@@ -120,6 +120,8 @@ TEST_CASE("draw: a deviation below 0 is refused, as PyTorch's is") {
   const Tensor<float> mean = zeros({3});
   CHECK_THROWS_AS(normal(mean, -1.0f), value_error);
   CHECK_THROWS_AS(normal(mean, std::nanf("")), value_error);
+  CHECK_THROWS_WITH_AS(normal(mean, ones({2})), doctest::Contains("normal: shapes [3] and [2] do not broadcast"),
+                       shape_error);
   CHECK(sum(normal(mean + 2.0f, 0.0f)).item() == 6.0f);
 }
 

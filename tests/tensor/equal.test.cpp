@@ -34,7 +34,8 @@ TEST_CASE("equal: allclose has numpy's tolerances") {
   CHECK_FALSE(allclose(Tensor<float>{2, 3}, 2.0));
   CHECK_FALSE(allclose(Tensor<double>{1, 2}, inf));
   CHECK(allclose(Tensor<double>{inf, inf}, inf));
-  CHECK_THROWS_AS(allclose(Tensor<float>{1, 2}, Tensor<float>{1, 2, 3}), shape_error);
+  CHECK_THROWS_WITH_AS(allclose(Tensor<float>{1, 2}, Tensor<float>{1, 2, 3}),
+                       doctest::Contains("allclose: shapes [2] and [3] do not broadcast"), shape_error);
 }
 
 TEST_CASE("equal: isclose says it of each element, lazily") {
@@ -51,5 +52,6 @@ TEST_CASE("equal: isclose says it of each element, lazily") {
   CHECK(isclose(Tensor<float>{1, 2}, 2.0f)(1));
   CHECK_FALSE(isclose(2, Tensor<float>{1, 2}, 0, 0.5)(0));
   CHECK(isclose(Tensor<float>{{1}, {2}}, Tensor<int>{1, 2, 3}).sizes() == dims{2, 3});
-  CHECK_THROWS_AS(isclose(Tensor<float>{1, 2}, Tensor<float>{1, 2, 3}).eval(), shape_error);
+  CHECK_THROWS_WITH_AS(isclose(Tensor<float>{1, 2}, Tensor<float>{1, 2, 3}),
+                       doctest::Contains("isclose: shapes [2] and [3] do not broadcast"), shape_error);
 }

@@ -131,7 +131,15 @@ TEST_CASE("parts that do not fit are named") {
   CHECK_THROWS_AS(stack(std::vector<Tensor<float>>{}), value_error);
   CHECK_THROWS_WITH_AS(
       stack({a, b}), "stack: shapes [1, 2] and [1, 3] differ: all must be equal (or join them with cat)", shape_error);
-  CHECK_THROWS_AS(stack({a, a}, 3), index_error);
+  CHECK_THROWS_WITH_AS(stack({a, a}, 3), "stack: axis 3 is outside [-3, 2] of a tensor with 3 axes", index_error);
+  CHECK_THROWS_WITH_AS(stack(std::vector<Tensor<float>>{}), "stack: no tensors to join: give at least one",
+                       value_error);
+  const Tensor<float> deep = ones({1, 1, 1, 1, 1, 1, 1, 1});
+  CHECK_THROWS_WITH_AS(
+      stack({deep, deep}),
+      "stack: shape [1, 1, 1, 1, 1, 1, 1, 1] has 8 axes, as many as a tensor can have: reshape to fewer "
+      "first",
+      shape_error);
 }
 
 TEST_CASE("join: a list of tensors and expressions of one element type") {

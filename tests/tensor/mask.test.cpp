@@ -22,6 +22,8 @@ TEST_CASE("mask: masked_fill") {
   const Tensor<float> columns = masked_fill(x, Tensor<bool>{false, true}, -1);
   CHECK(columns(0, 0) == 1);
   CHECK(columns(1, 1) == -1);
+  CHECK_THROWS_WITH_AS(masked_fill(x, Tensor<bool>{true, false, true}, 0),
+                       doctest::Contains("masked_fill: shapes [2, 2] and [3] do not broadcast"), shape_error);
 }
 
 TEST_CASE("mask: nonzero gives positions in row-major order") {

@@ -285,6 +285,8 @@ TEST_CASE("views of an expression evaluate it") {
   CHECK(squeeze(unsqueeze(x, 0), 0).sizes() == dims{2, 3});
   CHECK(squeeze(x, 0).sizes() == dims{2, 3});
   CHECK(broadcast_to(Tensor<float>{1, 2}, {3, 2})(2, 1) == 2);
+  CHECK_THROWS_WITH_AS(broadcast_to(Tensor<float>{1, 2}, {3, 3}),
+                       doctest::Contains("broadcast_to: shape [2] does not expand to [3, 3]"), shape_error);
   CHECK(view(x * 1, {6})(4) == 5);
   CHECK(narrow(x, 1, -1, 1)(1, 0) == 6);
 }

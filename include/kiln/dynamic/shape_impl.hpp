@@ -82,20 +82,26 @@ KILN_INLINE tensor triu(const tensor& x, std::int64_t offset) {
   const tensor place = graph::columns_minus_rows(x, "triu");
   return call("where", {call("ge", {place, scalar(offset)}), x, graph::beside_triangle(x)});
 }
-KILN_INLINE tensor cat(std::span<const tensor> parts, std::int64_t axis) {
-  if (parts.empty()) throw value_error("cat: nothing to join: give one tensor at least");
+namespace graph {
+inline tensor joined(std::span<const tensor> parts, std::int64_t axis, const char* name_of_caller) {
+  if (parts.empty()) throw value_error(message(name_of_caller, ": nothing to join: give one tensor at least"));
   dtype type = parts[0].type();
   const device where = parts[0].device();
   for (const tensor& part : parts) {
     type = promote(type, part.type());
     if (part.device() != where)
-      throw device_error(
-          message("cat: parts are on ", name(where), " and ", name(part.device()), ": bring them together with to()"));
+      throw device_error(message(name_of_caller, ": parts are on ", name(where), " and ", name(part.device()),
+                                 ": bring them together with to()"));
   }
   std::vector<ref<tensor_state>> states;
   for (const tensor& part : parts) states.push_back(part.to(type).state());
-  return tensor::of(detail::join(states, axis, graph::copying_kernel(type, where), graph::adding_kernel(type, where)),
+  return tensor::of(detail::join(states, axis, copying_kernel(type, where), adding_kernel(type, where), name_of_caller),
                     where);
+}
+}  // namespace graph
+
+KILN_INLINE tensor cat(std::span<const tensor> parts, std::int64_t axis) {
+  return graph::joined(parts, axis, "cat");
 }
 KILN_INLINE tensor stack(std::span<const tensor> parts, std::int64_t axis) {
   if (parts.empty()) throw value_error("stack: nothing to join: give one tensor at least");
@@ -104,9 +110,9 @@ KILN_INLINE tensor stack(std::span<const tensor> parts, std::int64_t axis) {
     if (part.sizes() != parts[0].sizes())
       throw shape_error(message("stack: shapes ", parts[0].sizes(), " and ", part.sizes(),
                                 " differ: all must be equal (or join them with cat)"));
-    wider.push_back(unsqueeze(part, axis));
+    wider.push_back(graph::seen(part, [&](const detail::layout& l) { return detail::unsqueezed(l, axis, "stack"); }));
   }
-  return cat(wider, axis < 0 ? axis + parts[0].dim() + 1 : axis);
+  return graph::joined(wider, axis < 0 ? axis + parts[0].dim() + 1 : axis, "stack");
 }
 
 }  // namespace kiln::dynamic

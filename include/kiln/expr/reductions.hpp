@@ -64,9 +64,10 @@ class axes {
 namespace detail {
 
 template <class Op, Expression X>
-auto over_axes(X x, const axes& which, bool keepdim, std::array<double, 2> numbers = {}) {
+auto over_axes(X x, const axes& which, bool keepdim, std::array<double, 2> numbers = {},
+               const char* where = Op::name.data()) {
   constexpr dtype common = Op::common(dtype_of<typename X::value_type>);
-  const std::uint32_t mask = which.mask(shape_of(x).rank(), Op::name.data());
+  const std::uint32_t mask = which.mask(shape_of(x).rank(), where);
   auto operand = converted<element_t<common>>(std::move(x));
   return row_node<Op, decltype(operand)>{{}, std::move(operand), mask, keepdim, numbers};
 }
@@ -159,9 +160,9 @@ auto all(X x, axes over = {}, bool keepdim = false) {
 template <Expression X>
 auto count_nonzero(X x, axes over = {}, bool keepdim = false) {
   if constexpr (std::is_same_v<typename X::value_type, bool>)
-    return sum(cast<std::int64_t>(std::move(x)), over, keepdim);
+    return detail::over_axes<sum_op>(cast<std::int64_t>(std::move(x)), over, keepdim, {}, "count_nonzero");
   else
-    return sum(cast<std::int64_t>(std::move(x) != 0), over, keepdim);
+    return detail::over_axes<sum_op>(cast<std::int64_t>(std::move(x) != 0), over, keepdim, {}, "count_nonzero");
 }
 /// Arithmetic mean; integers as float32. The mean of nothing is nan.
 template <Expression X>
@@ -194,7 +195,8 @@ auto logsumexp(X x, axes over = {}, bool keepdim = false) {
 /// The Euclidean norm, sqrt(sum(x * x)). Its gradient at 0 is 0, as in PyTorch.
 template <Expression X>
 auto norm(X x, axes over = {}, bool keepdim = false) {
-  return apply<root_op>(sum(square(detail::as_floating(std::move(x))), over, keepdim));
+  return apply<root_op>(
+      detail::over_axes<sum_op>(square(detail::as_floating(std::move(x))), over, keepdim, {}, "norm"));
 }
 
 /// exp(x) / sum(exp(x)) along the axes.

@@ -36,6 +36,10 @@ auto normal(const M& mean, const S& deviation, generator& from = default_generat
   if constexpr (Number<S>)
     if (!(static_cast<double>(deviation) >= 0))
       throw value_error(message("normal: a deviation of ", deviation, ": use 0 or more"));
+  if constexpr (Expression<M> && Expression<S>) {
+    dims common = shape_of(mean);
+    broadcast_into(common, shape_of(deviation), "normal");
+  }
   using C = compute_t<T>;
   const auto both = mean + deviation;  // not computed: it has the shape and the device
   const dims sizes = shape_of(both);

@@ -24,15 +24,18 @@ auto number_beside(const X& x, S value) {
   return full<double, decltype(device_of(x))>({}, static_cast<double>(value), device_of(x));
 }
 
-/// What f makes of both in double, of which one may be a number.
+/// What f makes of both in double, of which one may be a number. Throws shape_error where they do not broadcast.
 template <class A, class B, class F>
-auto both_in_double(const A& a, const B& b, F f) {
-  if constexpr (Number<B>)
+auto both_in_double(const A& a, const B& b, const char* where, F f) {
+  if constexpr (Number<B>) {
     return f(cast<double>(a), number_beside(a, b));
-  else if constexpr (Number<A>)
+  } else if constexpr (Number<A>) {
     return f(number_beside(b, a), cast<double>(b));
-  else
+  } else {
+    dims sizes = shape_of(a);
+    broadcast_into(sizes, shape_of(b), where);
     return f(cast<double>(a), cast<double>(b));
+  }
 }
 
 // Of something infinite all is within infinitely much: only itself will do.
@@ -47,7 +50,7 @@ constexpr auto within(const auto& values, const auto& wanted, double relative, d
 template <class A, class B>
   requires Operands<A, B>
 auto isclose(const A& a, const B& b, double relative = 1e-5, double absolute = 1e-8, bool equal_nan = false) {
-  return detail::both_in_double(a, b, [=](const auto& values, const auto& wanted) {
+  return detail::both_in_double(a, b, "isclose", [=](const auto& values, const auto& wanted) {
     return detail::within(values, wanted, relative, absolute) | (isnan(values) & isnan(wanted) & equal_nan);
   });
 }
@@ -57,7 +60,7 @@ auto isclose(const A& a, const B& b, double relative = 1e-5, double absolute = 1
 template <class A, class B>
   requires Operands<A, B>
 bool allclose(const A& a, const B& b, double relative = 1e-5, double absolute = 1e-8) {
-  return detail::both_in_double(a, b, [=](const auto& values, const auto& wanted) {
+  return detail::both_in_double(a, b, "allclose", [=](const auto& values, const auto& wanted) {
     return detach(all(detail::within(values, wanted, relative, absolute))).item();
   });
 }

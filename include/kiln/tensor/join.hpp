@@ -61,13 +61,13 @@ class join_node final : public op_node {
   const runnable* add_;
 };
 
-/// The parts, which have one type, side by side along an axis.
+/// The parts, which have one type, side by side along an axis, for the function of the name `where`.
 ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const runnable& copy,
-                       const runnable* add);
+                       const runnable* add, const char* where = "cat");
 template <Element T, class Device>
-Tensor<T, Device> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis) {
+Tensor<T, Device> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const char* where) {
   return Tensor<T, Device>(
-      join(parts, axis, runnable_of<value_program<Tensor<T>>, Device>, adding_kernel<T, Device>()));
+      join(parts, axis, runnable_of<value_program<Tensor<T>>, Device>, adding_kernel<T, Device>(), where));
 }
 
 template <class R>
@@ -80,7 +80,7 @@ concept TensorRange = !Expression<R> && requires(const R& r) {
 &&Expression<element_of_range<R>>;
 
 template <class R, class Change>
-auto joined(const R& parts, std::int64_t axis, Change change) {
+auto joined(const R& parts, std::int64_t axis, Change change, const char* where) {
   using X = element_of_range<R>;
   if constexpr (is_transformed<X>) {
     static_assert(never<X>,
@@ -90,11 +90,11 @@ auto joined(const R& parts, std::int64_t axis, Change change) {
   } else {
     std::vector<ref<tensor_state>> states;
     for (const auto& part : parts) states.push_back(change(as_tensor(part)).state());
-    return join<typename X::value_type, typename X::device_type>(states, axis);
+    return join<typename X::value_type, typename X::device_type>(states, axis, where);
   }
 }
 template <class... X, class Change>
-auto joined(const std::tuple<X...>& parts, std::int64_t axis, Change change) {
+auto joined(const std::tuple<X...>& parts, std::int64_t axis, Change change, const char* where) {
   using First = std::tuple_element_t<0, std::tuple<std::remove_cvref_t<X>...>>;
   if constexpr (any_transformed<std::remove_cvref_t<X>...>) {
     static_assert(never<X...>,
@@ -108,7 +108,7 @@ auto joined(const std::tuple<X...>& parts, std::int64_t axis, Change change) {
           return std::vector<ref<tensor_state>>{change(as_tensor(cast<T>(part))).state()...};
         },
         parts);
-    return join<T, typename First::device_type>(states, axis);
+    return join<T, typename First::device_type>(states, axis, where);
   }
 }
 
@@ -127,7 +127,7 @@ inline auto one_more_axis(std::int64_t axis) {
     if (x.sizes() != first)
       throw shape_error(
           message("stack: shapes ", first, " and ", x.sizes(), " differ: all must be equal (or join them with cat)"));
-    return unsqueeze(x, axis);
+    return view_through(x, [&](const layout& l) { return unsqueezed(l, axis, "stack"); });
   };
 }
 
@@ -137,17 +137,17 @@ inline auto one_more_axis(std::int64_t axis) {
 /// are equal, value_error for no tensors, index_error.
 template <Expression X>
 auto cat(std::initializer_list<X> parts, std::int64_t axis = 0) {
-  return detail::joined(parts, axis, detail::as_it_is);
+  return detail::joined(parts, axis, detail::as_it_is, "cat");
 }
 /// The same of a vector, span or array of tensors.
 template <detail::TensorRange R>
 auto cat(const R& parts, std::int64_t axis = 0) {
-  return detail::joined(parts, axis, detail::as_it_is);
+  return detail::joined(parts, axis, detail::as_it_is, "cat");
 }
 /// The same of tensors whose element types differ, which are promoted: `cat(std::tuple(a, b))`.
 template <Expression... X>
 auto cat(const std::tuple<X...>& parts, std::int64_t axis = 0) {
-  return detail::joined(parts, axis, detail::as_it_is);
+  return detail::joined(parts, axis, detail::as_it_is, "cat");
 }
 
 /// A part of a list in braces whose parts are tensors and expressions of one element type on the processor.
@@ -204,15 +204,15 @@ int cat(const X&, const Y&...) {
 /// shape_error if shapes differ, value_error for no tensors, index_error.
 template <Expression X>
 auto stack(std::initializer_list<X> parts, std::int64_t axis = 0) {
-  return detail::joined(parts, axis, detail::one_more_axis(axis));
+  return detail::joined(parts, axis, detail::one_more_axis(axis), "stack");
 }
 template <detail::TensorRange R>
 auto stack(const R& parts, std::int64_t axis = 0) {
-  return detail::joined(parts, axis, detail::one_more_axis(axis));
+  return detail::joined(parts, axis, detail::one_more_axis(axis), "stack");
 }
 template <Expression... X>
 auto stack(const std::tuple<X...>& parts, std::int64_t axis = 0) {
-  return detail::joined(parts, axis, detail::one_more_axis(axis));
+  return detail::joined(parts, axis, detail::one_more_axis(axis), "stack");
 }
 
 /// The same of tensors and expressions, which are evaluated: `stack({x, 2 * x})`.

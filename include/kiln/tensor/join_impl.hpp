@@ -11,14 +11,14 @@ namespace kiln {
 namespace detail {
 
 KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, std::int64_t axis, const runnable& copy,
-                                   const runnable* add) {
-  if (parts.empty()) throw value_error("cat: no tensors to join: give at least one");
+                                   const runnable* add, const char* where) {
+  if (parts.empty()) throw value_error(message(where, ": no tensors to join: give at least one"));
   // As in PyTorch, a tensor of shape [0] goes with any others and adds nothing.
   const auto is_nothing = [](const ref<tensor_state>& part) { return part->sizes == dims{0}; };
   const auto first = std::find_if_not(parts.begin(), parts.end(), is_nothing);
   dims sizes = first == parts.end() ? dims{0} : (*first)->sizes;
   if (sizes.rank() == 0) throw shape_error("cat: a 0-d tensor has no axis to join along: use stack");
-  const int along = normalize_axis(axis, sizes.rank(), "cat");
+  const int along = normalize_axis(axis, sizes.rank(), where);
   bool recorded = false;
   const dims shape = sizes;
   sizes[along] = 0;
@@ -28,10 +28,10 @@ KILN_INLINE ref<tensor_state> join(const std::vector<ref<tensor_state>>& parts, 
     bool fits = part->sizes.rank() == sizes.rank();
     for (int i = 0; i < sizes.rank() && fits; ++i) fits = i == along || part->sizes[i] == sizes[i];
     if (!fits)
-      throw shape_error(message("cat: shapes ", shape, " and ", part->sizes, " do not join along axis ", along,
+      throw shape_error(message(where, ": shapes ", shape, " and ", part->sizes, " do not join along axis ", along,
                                 ": all other sizes must be equal (reshape or slice them first)"));
     if (__builtin_add_overflow(sizes[along], part->sizes[along], &sizes[along]))
-      throw shape_error(message("cat: axis ", along, " of tensors of shape ", shape,
+      throw shape_error(message(where, ": axis ", along, " of tensors of shape ", shape,
                                 " and others gets longer than 63 bits can say: join fewer of them"));
   }
   const ref<tensor_state> out = copy.device->new_tensor(parts[0]->type, sizes, *parts[0]->memory);

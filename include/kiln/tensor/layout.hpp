@@ -75,15 +75,18 @@ constexpr layout squeezed(layout l, std::int64_t axis) {
 }
 
 /// With an axis of size 1 in this place of the result. Throws index_error, shape_error for too many axes.
-constexpr layout unsqueezed(layout l, std::int64_t axis) {
-  const int i = normalize_axis(axis, l.sizes.rank() + 1, "unsqueeze");
+constexpr layout unsqueezed(layout l, std::int64_t axis, const char* where = "unsqueeze") {
+  const int i = normalize_axis(axis, l.sizes.rank() + 1, where);
+  if (l.sizes.rank() == max_rank)
+    throw shape_error(message(where, ": shape ", l.sizes, " has ", max_rank,
+                              " axes, as many as a tensor can have: reshape to fewer first"));
   l.strides.insert(i, i < l.sizes.rank() ? wrapping_product(l.sizes[i], l.strides[i]) : 1);
   l.sizes.insert(i, 1);
   return l;
 }
 
 /// Axes of size 1 repeated to the sizes given, new axes in front; -1 keeps a size. Throws shape_error.
-constexpr layout expanded(const layout& l, const dims& sizes) {
+constexpr layout expanded(const layout& l, const dims& sizes, const char* where = "expand") {
   const int extra = sizes.rank() - l.sizes.rank();
   layout result{sizes, dims::filled(sizes.rank(), 0), l.offset};
   bool fits = extra >= 0;
@@ -101,7 +104,7 @@ constexpr layout expanded(const layout& l, const dims& sizes) {
   }
   if (!fits)
     throw shape_error(
-        message("expand: shape ", l.sizes, " does not expand to ", sizes,
+        message(where, ": shape ", l.sizes, " does not expand to ", sizes,
                 ": aligned at the right, each size must stay as it is (or be -1) unless it was 1; new axes "
                 "come in front"));
   count(result.sizes);

@@ -22,12 +22,14 @@ void check_mask_type() {
 }  // namespace detail
 
 /// x with `value` where the mask, which broadcasts, is true: torch.masked_fill. Lazy; gradients reach the other
-/// elements. `masked_fill(scores, mask, -1e9f)`. Throws value_error for a number that an integer type does not hold. To
-/// fill in place, write `x.copy_(masked_fill(x, mask, value))`.
+/// elements. `masked_fill(scores, mask, -1e9f)`. Throws value_error for a number that an integer type does not hold,
+/// shape_error where the mask does not broadcast. To fill in place, write `x.copy_(masked_fill(x, mask, value))`.
 template <Expression X, Expression M, class V>
   requires Operands<X, V>
 auto masked_fill(const X& x, const M& mask, V value) {
   detail::check_mask_type<M>();
+  dims sizes = shape_of(x);
+  broadcast_into(sizes, shape_of(mask), "masked_fill");
   return where(mask, detail::written_as<typename X::value_type>(std::move(value), "masked_fill"), x);
 }
 

@@ -179,7 +179,8 @@ auto expand(const X& x, Sizes... sizes) {
 /// The same as expand, by NumPy's name.
 template <Expression X>
 auto broadcast_to(const X& x, const dims& sizes) {
-  return expand(x, sizes);
+  return detail::view_through(
+      x, [&](const detail::layout& l) { return detail::expanded(l, sizes, "broadcast_to"); });
 }
 /// What slice() takes as the end when all that follows is meant.
 inline constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
