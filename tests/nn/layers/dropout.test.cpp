@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 #include <kiln/nn/module.hpp>
 
 using namespace kiln;
@@ -21,7 +24,9 @@ TEST_CASE("Dropout: drops in training only") {
   nn::eval(drop);
   const Tensor<float> z = drop(x);
   for (const float v : z.span()) CHECK(v == 1);
-  CHECK_THROWS_AS(nn::Dropout{2}(x), value_error);
+  drop.p = 2;
+  nn::train(drop);
+  CHECK_THROWS_AS(drop(x), value_error);
 }
 
 TEST_CASE("Dropout2d: whole channels") {
@@ -37,4 +42,13 @@ TEST_CASE("Dropout2d: whole channels") {
   }
   CHECK(std::abs(dropped - 500) < 80);
   CHECK_THROWS_AS(drop(ones<float>({3})), shape_error);
+}
+
+TEST_CASE("Dropout: a p that is no probability is refused where the layer is made") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH_AS(nn::Dropout{1.5}, "Dropout: a probability of 1.5: use one from 0 to 1", value_error);
+  CHECK_THROWS_WITH_AS(nn::Dropout2d{-0.5}, "Dropout2d: a probability of -0.5: use one from 0 to 1", value_error);
+  CHECK_THROWS_AS(nn::Dropout{nan}, value_error);
+  CHECK_NOTHROW(nn::Dropout{.p = 1});
+  CHECK_NOTHROW(nn::Dropout2d{0});
 }

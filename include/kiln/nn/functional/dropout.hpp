@@ -8,6 +8,13 @@
 
 namespace kiln {
 
+namespace detail {
+/// Throws value_error for what is no probability.
+inline void check_probability(double p, const char* where) {
+  if (!(p >= 0 && p <= 1)) throw value_error(message(where, ": a probability of ", p, ": use one from 0 to 1"));
+}
+}  // namespace detail
+
 /// Each element of x is 0 with probability p, else x / (1 - p); x itself if not `training`: torch's
 /// functional.dropout. Evaluated twice, the expression drops the same elements both times. Throws value_error for a p
 /// outside [0, 1].
@@ -15,7 +22,7 @@ template <Expression X>
 auto dropout(const X& x, double p = 0.5, bool training = true, generator& from = default_generator()) {
   using T = typename X::value_type;
   static_assert(is_floating(dtype_of<T>), "kiln: dropout needs floating elements: cast<float>() them");
-  if (!(p >= 0 && p <= 1)) throw value_error(message("dropout: a probability of ", p, ": use one from 0 to 1"));
+  detail::check_probability(p, "dropout");
   const dims sizes = shape_of(x);
   if (!training) p = 0;
   const random_stream stream = p > 0 ? detail::take_words(from, count(sizes), 1) : random_stream{0, no_block};

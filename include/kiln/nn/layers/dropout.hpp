@@ -10,11 +10,19 @@
 
 namespace kiln::nn {
 
+namespace detail {
+/// The training_flag of a layer that drops: its p is looked at where the layer is made.
+inline training_flag dropping(double p, const char* layer) {
+  kiln::detail::check_probability(p, layer);
+  return {};
+}
+}  // namespace detail
+
 /// In training each element is 0 with probability p, else divided by 1 - p: torch.nn.Dropout. Lazy, and no mask is
-/// stored.
+/// stored. Throws value_error, where it is made and where it is called, for a p outside [0, 1].
 struct Dropout {
   double p = 0.5;
-  training_flag training{};
+  training_flag training = detail::dropping(p, "Dropout");
   /// Throws value_error for a p outside [0, 1].
   template <Expression X>
   auto operator()(const X& x) const {
@@ -24,9 +32,10 @@ struct Dropout {
 };
 
 /// In training each channel (N, C, ...) is 0 with probability p, else divided by 1 - p: torch.nn.Dropout2d.
+/// Throws as Dropout.
 struct Dropout2d {
   double p = 0.5;
-  training_flag training{};
+  training_flag training = detail::dropping(p, "Dropout2d");
   /// Throws value_error for a p outside [0, 1], shape_error for fewer than two axes.
   template <Expression X>
   auto operator()(const X& x) const {
