@@ -88,3 +88,33 @@ TEST_CASE("members: reductions that have an option, or belong to softmax") {
   CHECK(x.logsumexp(1, true)(0, 0) == doctest::Approx(std::log(std::exp(1) + std::exp(2) + std::exp(6))));
   CHECK(x.log_softmax(1)(0, 1) == doctest::Approx(2 - std::log(std::exp(1) + std::exp(2) + std::exp(6))));
 }
+
+TEST_CASE("members: elements in other places") {
+  const Tensor<float> x{{1, 2, 3}, {4, 5, 6}};
+  const auto e = x + 0;
+  CHECK(x.flip()(0, 0) == 6);
+  CHECK(e.flip(1)(0, 0) == 3);
+  CHECK(x.flip({0, 1})(0, 0) == 6);
+  CHECK(x.roll(1)(0, 0) == 6);
+  CHECK(e.roll(1, 0)(0, 0) == 4);
+  CHECK(x.roll({1, 1}, {0, 1})(0, 0) == 6);
+  CHECK(x.repeat(2, 1).shape() == dims{4, 3});
+  CHECK(e.repeat({2, 1, 1}).shape() == dims{2, 2, 3});
+  CHECK(x.repeat_interleave(2)(1) == 1);
+  CHECK(e.repeat_interleave(2, 0)(1, 2) == 3);
+  CHECK(x.repeat_interleave(Tensor<int>{0, 2}, 0)(0, 0) == 4);
+  CHECK(x.unbind()[1](2) == 6);
+  CHECK(e.split(2, 1)[1](0, 0) == 3);
+  CHECK(x.split({1, 2}, 1)[1](0, 0) == 2);
+  CHECK(x.chunk(2)[1](0, 0) == 4);
+  CHECK(x.swapaxes(0, 1)(2, 1) == 6);
+  CHECK(e.movedim(0, 1)(2, 1) == 6);
+  CHECK(x.tril()(0, 1) == 0);
+  CHECK(e.triu(1)(0, 0) == 0);
+  CHECK(x.diagonal(1)(0) == 2);
+  CHECK(x.masked_fill(x > 3, 0)(1, 1) == 0);
+  const Tensor<std::int64_t> at{{2}, {0}};
+  CHECK(e.gather(1, at)(0, 0) == 3);
+  CHECK(x.index_select(1, Tensor<std::int64_t>{2})(1, 0) == 6);
+  CHECK(x.index_select(0, {1, 0})(0, 0) == 4);
+}

@@ -6,9 +6,7 @@
 // expect: kiln: x.cuda() is x.to<Cuda>(), or x.to(Cuda{1}): #include <kiln/cuda.hpp>
 // expect: kiln: x.numpy() is x.span(), the elements in memory, or x.data()
 // expect: kiln: x.requires_grad_() is x.requires_grad()
-// expect: kiln: x.chunk(n, axis) is chunk(x, n, axis), x.split(n, axis) split(x, n, axis)
-// expect: kiln: x.masked_fill(mask, value) is masked_fill(x, mask, value); in place x[mask] = value
-// expect: kiln: x.gather(axis, index) and index_select are functions: gather(x, axis, index)
+// expect: kiln: x.masked_fill_(mask, value) is x[mask] = value
 // expect: kiln: x.index_add_(axis, index, y) is x = index_add(x, axis, index, y); so of scatter_add_
 // expect: kiln: amax and amin are max(x, axes) and min(x, axes), whose gradient equal elements share
 // expect: kiln: x.view_as(y) is x.view(y.sizes()), x.expand_as(y) x.expand(y.sizes())
@@ -39,9 +37,7 @@ void names(Tensor<float> a, Tensor<float> b) {
   auto moved = a.to("cuda");
   const Tensor<std::int64_t> index{0};
   a.requires_grad_();
-  auto parts = a.split(1, 0);
   b.masked_fill_(a > 0, 1);
-  auto rows = a.index_select(0, index);
   b.index_add_(0, index, a);
   auto largest = amax(a, 0);
   auto wide = a.expand_as(b);
@@ -60,13 +56,11 @@ void names(Tensor<float> a, Tensor<float> b) {
   auto moved = a.to(double{});
   const Tensor<std::int64_t> index{0};
   a.requires_grad();
-  auto parts = split(a, 1, 0);
   b[a > 0] = 1;
-  auto rows = index_select(a, 0, index);
   b = index_add(b, 0, index, a);
   auto largest = max(a, 0);
   auto wide = a.expand(b.sizes());
 #endif
   (void)product, (void)sum, (void)turned, (void)here, (void)there, (void)memory, (void)sizes, (void)elements;
-  (void)limited, (void)moved, (void)parts, (void)rows, (void)largest, (void)wide;
+  (void)limited, (void)moved, (void)largest, (void)wide;
 }

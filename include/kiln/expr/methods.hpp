@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
+#include <vector>
 
 #include <kiln/core/dims.hpp>
 #include <kiln/core/dtype.hpp>
@@ -119,6 +120,35 @@ struct common_methods {
   auto matmul(const Y& right) const;
   template <class Y>
   auto dot(const Y& other) const;
+
+  // Of elements in other places; described where those functions are (tensor/).
+  auto flip() const;
+  auto flip(const axes& over) const;
+  auto roll(std::int64_t shift) const;
+  auto roll(std::int64_t shift, std::int64_t axis) const;
+  auto roll(const dims& shifts, const dims& axes) const;
+  auto repeat(const dims& counts) const;
+  template <detail::SizeLike... Counts>
+    requires(sizeof...(Counts) > 0)
+  auto repeat(Counts... counts) const;
+  template <class Times, class... Axis>
+  auto repeat_interleave(const Times& times, Axis... axis) const;
+  auto unbind(std::int64_t axis = 0) const;
+  auto split(std::int64_t size, std::int64_t axis = 0) const;
+  auto split(const std::vector<std::int64_t>& sizes, std::int64_t axis = 0) const;
+  auto chunk(std::int64_t count, std::int64_t axis = 0) const;
+  auto swapaxes(std::int64_t a, std::int64_t b) const;
+  auto movedim(std::int64_t from, std::int64_t to) const;
+  auto tril(std::int64_t diagonal = 0) const;
+  auto triu(std::int64_t diagonal = 0) const;
+  auto diagonal(std::int64_t offset = 0) const;
+  template <class M, class V>
+  auto masked_fill(const M& mask, const V& value) const;
+  template <class Index>
+  auto gather(std::int64_t axis, const Index& index) const;
+  template <class Index>
+  auto index_select(std::int64_t axis, const Index& index) const;
+  auto index_select(std::int64_t axis, std::initializer_list<std::int64_t> index) const;
 
   // Not possible, each with a sentence on what to write. (std::exp(x) asks for a double too, and so does c ? x : y.)
   operator double() const {

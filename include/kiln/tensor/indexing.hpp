@@ -272,6 +272,23 @@ auto index_add(const X& x, std::int64_t axis, const Index& index, const V& value
   return detail::scatter_with(index_move::scatter_add, x, axis, index, values, true, "index_add");
 }
 
+// ---- as members ----------------------------------------------------------------------------------------------------
+
+template <class X>
+template <class Index>
+auto common_methods<X>::gather(std::int64_t axis, const Index& index) const {
+  return kiln::gather(self(), axis, index);
+}
+template <class X>
+template <class Index>
+auto common_methods<X>::index_select(std::int64_t axis, const Index& index) const {
+  return kiln::index_select(self(), axis, index);
+}
+template <class X>
+auto common_methods<X>::index_select(std::int64_t axis, std::initializer_list<std::int64_t> index) const {
+  return kiln::index_select(self(), axis, index);
+}
+
 }  // namespace kiln
 
 #ifndef KILN_COMPILED

@@ -74,4 +74,12 @@ auto masked_select(const X& x, const M& mask) {
   return detail::as_tensor(index_select(flatten(expand(x, sizes)), 0, flatten(chosen)));
 }
 
+// ---- as members ----------------------------------------------------------------------------------------------------
+
+template <class X>
+template <class M, class V>
+auto common_methods<X>::masked_fill(const M& mask, const V& value) const {
+  return kiln::masked_fill(self(), mask, value);
+}
+
 }  // namespace kiln

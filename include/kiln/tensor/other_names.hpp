@@ -71,34 +71,9 @@ struct other_names {
     return refused();
   }
   template <class... Y>
-  Derived chunk(const Y&...) const {
-    static_assert(never<Derived, Y...>,
-                  "kiln: x.chunk(n, axis) is chunk(x, n, axis), x.split(n, axis) split(x, n, axis)");
+  Derived masked_fill_(const Y&...) const {
+    static_assert(never<Derived, Y...>, "kiln: x.masked_fill_(mask, value) is x[mask] = value");
     return refused();
-  }
-  template <class... Y>
-  Derived split(const Y&... y) const {
-    return chunk(y...);
-  }
-  template <class... Y>
-  Derived masked_fill(const Y&...) const {
-    static_assert(never<Derived, Y...>,
-                  "kiln: x.masked_fill(mask, value) is masked_fill(x, mask, value); in place x[mask] = value");
-    return refused();
-  }
-  template <class... Y>
-  Derived masked_fill_(const Y&... y) const {
-    return masked_fill(y...);
-  }
-  template <class... Y>
-  Derived gather(const Y&...) const {
-    static_assert(never<Derived, Y...>,
-                  "kiln: x.gather(axis, index) and index_select are functions: gather(x, axis, index)");
-    return refused();
-  }
-  template <class... Y>
-  Derived index_select(const Y&... y) const {
-    return gather(y...);
   }
   template <class... Y>
   Derived index_add_(const Y&...) const {

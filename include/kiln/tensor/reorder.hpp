@@ -70,4 +70,27 @@ auto roll(const X& x, Shift shift) {
   return reshape(roll(flatten(x), dims{shift}, dims{0}), shape_of(x));
 }
 
+// ---- as members ----------------------------------------------------------------------------------------------------
+
+template <class X>
+auto common_methods<X>::flip() const {
+  return kiln::flip(self());
+}
+template <class X>
+auto common_methods<X>::flip(const axes& over) const {
+  return kiln::flip(self(), over);
+}
+template <class X>
+auto common_methods<X>::roll(std::int64_t shift) const {
+  return kiln::roll(self(), shift);
+}
+template <class X>
+auto common_methods<X>::roll(std::int64_t shift, std::int64_t axis) const {
+  return kiln::roll(self(), shift, axis);
+}
+template <class X>
+auto common_methods<X>::roll(const dims& shifts, const dims& axes) const {
+  return kiln::roll(self(), shifts, axes);
+}
+
 }  // namespace kiln

@@ -159,4 +159,22 @@ auto repeat_interleave(const X& x, const Times& times, std::int64_t axis) {
   return detail::as_tensor(index_select(values, along, place.to(values.device())));
 }
 
+// ---- as members ----------------------------------------------------------------------------------------------------
+
+template <class X>
+auto common_methods<X>::repeat(const dims& counts) const {
+  return kiln::repeat(self(), counts);
+}
+template <class X>
+template <detail::SizeLike... Counts>
+  requires(sizeof...(Counts) > 0)
+auto common_methods<X>::repeat(Counts... counts) const {
+  return kiln::repeat(self(), dims{counts...});
+}
+template <class X>
+template <class Times, class... Axis>
+auto common_methods<X>::repeat_interleave(const Times& times, Axis... axis) const {
+  return kiln::repeat_interleave(self(), times, axis...);
+}
+
 }  // namespace kiln

@@ -101,4 +101,23 @@ auto unbind(const X& x, std::int64_t axis = 0) {
   return parts;
 }
 
+// ---- as members ----------------------------------------------------------------------------------------------------
+
+template <class X>
+auto common_methods<X>::unbind(std::int64_t axis) const {
+  return kiln::unbind(self(), axis);
+}
+template <class X>
+auto common_methods<X>::split(std::int64_t size, std::int64_t axis) const {
+  return kiln::split(self(), size, axis);
+}
+template <class X>
+auto common_methods<X>::split(const std::vector<std::int64_t>& sizes, std::int64_t axis) const {
+  return kiln::split(self(), sizes, axis);
+}
+template <class X>
+auto common_methods<X>::chunk(std::int64_t count, std::int64_t axis) const {
+  return kiln::chunk(self(), count, axis);
+}
+
 }  // namespace kiln

@@ -98,4 +98,19 @@ auto diag(const X& x, std::int64_t offset = 0) {
   return result(where(position - unsqueeze(position, 1) == offset, along, 0));
 }
 
+// ---- as members ----------------------------------------------------------------------------------------------------
+
+template <class X>
+auto common_methods<X>::tril(std::int64_t diagonal) const {
+  return kiln::tril(self(), diagonal);
+}
+template <class X>
+auto common_methods<X>::triu(std::int64_t diagonal) const {
+  return kiln::triu(self(), diagonal);
+}
+template <class X>
+auto common_methods<X>::diagonal(std::int64_t offset) const {
+  return kiln::diagonal(self(), offset);
+}
+
 }  // namespace kiln

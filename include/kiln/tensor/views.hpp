@@ -179,8 +179,7 @@ auto expand(const X& x, Sizes... sizes) {
 /// The same as expand, by NumPy's name.
 template <Expression X>
 auto broadcast_to(const X& x, const dims& sizes) {
-  return detail::view_through(
-      x, [&](const detail::layout& l) { return detail::expanded(l, sizes, "broadcast_to"); });
+  return detail::view_through(x, [&](const detail::layout& l) { return detail::expanded(l, sizes, "broadcast_to"); });
 }
 /// What slice() takes as the end when all that follows is meant.
 inline constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
@@ -338,6 +337,15 @@ auto Tensor<T, Device, Extents>::narrow(std::int64_t axis, std::int64_t begin, s
 template <Element T, class Device, class Extents>
 auto Tensor<T, Device, Extents>::select(std::int64_t axis, std::int64_t index) const -> Tensor {
   return kiln::select(*this, axis, index);
+}
+
+template <class X>
+auto common_methods<X>::swapaxes(std::int64_t a, std::int64_t b) const {
+  return kiln::swapaxes(self(), a, b);
+}
+template <class X>
+auto common_methods<X>::movedim(std::int64_t from, std::int64_t to) const {
+  return kiln::movedim(self(), from, to);
 }
 
 // ---- and of expressions, which are evaluated
