@@ -21,6 +21,7 @@
 #include <kiln/tape/infix_impl.hpp>
 #include <kiln/tensor/assign_impl.hpp>
 #include <kiln/tensor/custom_node_impl.hpp>
+#include <kiln/tensor/einsum_impl.hpp>
 #include <kiln/tensor/gradient_pass_impl.hpp>
 #include <kiln/tensor/indexing_impl.hpp>
 #include <kiln/tensor/join_impl.hpp>

@@ -483,6 +483,10 @@ void products() {
   // dot
   float inner = dot(v, v).item();
 
+  // einsum
+  auto traces = einsum("bii->b", randn({5, 3, 3}));
+  auto scores = einsum("bqd,bkd->bqk", randn({2, 4, 8}), randn({2, 6, 8}));  // each query with each key
+
   // outer
   auto table = outer(v, v);
 }

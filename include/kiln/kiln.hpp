@@ -38,6 +38,7 @@
 #include <kiln/tensor/assign.hpp>             // assign: several tensors in one kernel
 #include <kiln/tensor/creation.hpp>           // zeros, ones, full, arange, linspace, eye, tensor ...
 #include <kiln/tensor/draw.hpp>               // bernoulli, normal
+#include <kiln/tensor/einsum.hpp>             // einsum
 #include <kiln/tensor/equal.hpp>              // equal, allclose, isclose
 #include <kiln/tensor/indexing.hpp>           // gather, scatter, index_select ...
 #include <kiln/tensor/join.hpp>               // cat, stack
@@ -48,11 +49,10 @@
 #include <kiln/tensor/print.hpp>              // <<, to_string
 #include <kiln/tensor/products.hpp>           // matmul, dot, outer
 #include <kiln/tensor/random.hpp>             // rand, randn, randint, randperm ...
-#include <kiln/tensor/scan.hpp>               // cumsum, cumprod
-#include <kiln/tensor/sort.hpp>               // sort, argsort, topk, kthvalue, median
-#include <kiln/tensor/split.hpp>              // split, chunk
 #include <kiln/tensor/reorder.hpp>            // flip, roll
 #include <kiln/tensor/repeat.hpp>             // repeat, tile, repeat_interleave
+#include <kiln/tensor/scan.hpp>               // cumsum, cumprod
+#include <kiln/tensor/sort.hpp>               // sort, argsort, topk, kthvalue, median
 #include <kiln/tensor/split.hpp>              // split, chunk, unbind
 #include <kiln/tensor/transfer.hpp>           // to<Device>
 #include <kiln/tensor/triangular.hpp>         // tril, triu, diag, diagonal

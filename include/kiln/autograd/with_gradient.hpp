@@ -60,27 +60,28 @@ class rule_node<Rule, Tensor<T, Device>, std::tuple<X...>, std::tuple<K...>> fin
 
  private:
   [[gnu::cold]] void backward_recorded(const ref<tensor_state>& g, const ref<gradient_record>& output) override {
-    this->apply_recorded(g, output);
+    this->check_saved(*g->memory);
+    apply(g, output);
   }
-  void apply(const ref<tensor_state>& gradient, const ref<gradient_record>& output, given_gradient* given) override {
+  void apply(const ref<tensor_state>& gradient, const ref<gradient_record>& output) override {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       take(as_tuple((*rule_)(Tensor<T, Device>(gradient),
                              K(remembered(saved_[I], is_result_[I] ? output : histories_[I]))...)),
-           given, std::index_sequence_for<X...>{});
+           std::index_sequence_for<X...>{});
     }
     (std::index_sequence_for<K...>{});
   }
   // Expressions are evaluated only where somebody asks for the gradient.
   template <class Gradients, std::size_t... I>
-  void take(const Gradients& gradients, given_gradient* given, std::index_sequence<I...>) const {
+  void take(const Gradients& gradients, std::index_sequence<I...>) {
     constexpr bool one_each = std::tuple_size_v<Gradients> == sizeof...(X);
     static_assert(one_each,
                   "kiln: the rule of with_gradient has to return a gradient for each input, in a std::tuple if there "
                   "are several, and std::nullopt for an input without one");
-    if constexpr (one_each) (take_one<X>(std::get<I>(gradients), given[I], static_cast<int>(I)), ...);
+    if constexpr (one_each) (take_one<X>(std::get<I>(gradients), static_cast<int>(I)), ...);
   }
   template <class Input, class G>
-  void take_one(const G& gradient, given_gradient& given, int input) const {
+  void take_one(const G& gradient, int input) {
     using V = typename Input::value_type;
     if constexpr (std::same_as<G, std::nullopt_t>) {
       return;
@@ -93,9 +94,9 @@ class rule_node<Rule, Tensor<T, Device>, std::tuple<X...>, std::tuple<K...>> fin
                     "std::nullopt for it");
     } else if (this->wants(input)) {
       if constexpr (std::same_as<typename G::value_type, V>)
-        given = {Input(gradient).state(), !std::same_as<G, Input>};
+        this->give(input, Input(gradient).state(), !std::same_as<G, Input>);
       else
-        given = {Input(cast<V>(gradient)).state(), true};
+        this->give(input, Input(cast<V>(gradient)).state(), true);
     }
   }
   const runnable& adding(int input) const override {

@@ -30,14 +30,14 @@ class custom_node final : public detail::custom_node {
   }
 
  private:
-  void apply(const ref<tensor_state>& gradient, const ref<gradient_record>&, detail::given_gradient* given) override {
+  void apply(const ref<tensor_state>& gradient, const ref<gradient_record>&) override {
     const std::vector<tensor> gradients = rule_(tensor::of(gradient, where_));
     if (gradients.size() != records_.size())
       throw graph_error(message("backward: the rule of ", name(), " gave ", gradients.size(), " gradients for ",
                                 records_.size(), " inputs"));
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (wants(static_cast<int>(i)) && gradients[i].defined())
-        given[i].values = gradients[i].to(where_).to(records_[i]->type).contiguous().eval().state();
+        give(static_cast<int>(i), gradients[i].to(where_).to(records_[i]->type).contiguous().eval().state(), false);
   }
   const detail::runnable& adding(int input) const override {
     return *adding_kernel(records_[static_cast<std::size_t>(input)]->type, where_);

@@ -10,12 +10,6 @@
 
 namespace kiln::detail {
 
-/// What a rule gave for an input.
-struct given_gradient {
-  ref<tensor_state> values;  ///< null for an input that has no gradient
-  bool owned = false;        ///< contiguous, and nobody else has it
-};
-
 /// The rule is in the derived class, with the records and kept values; what it gives is checked and added here.
 class custom_node : public op_node {
  public:
@@ -25,15 +19,14 @@ class custom_node : public op_node {
 
  protected:
   custom_node(std::string name, const device_functions& device) : op_node(device), name_(std::move(name)) {}
-  /// Fills in the gradients of the inputs that want them, by the rule. `output` is null but in a recorded pass.
-  virtual void apply(const ref<tensor_state>& gradient, const ref<gradient_record>& output, given_gradient* given) = 0;
+  /// Gives the gradients of the inputs that want them, by the rule. `output` is null but in a recorded pass.
+  virtual void apply(const ref<tensor_state>& gradient, const ref<gradient_record>& output) = 0;
   /// What adds gradients of an input.
   virtual const runnable& adding(int input) const = 0;
-  /// The same in a pass that is recorded, for rules of ops that have histories.
-  KILN_INLINE void apply_recorded(const ref<tensor_state>& gradient, const ref<gradient_record>& output);
+  /// Adds a gradient to that of an input. `owned`: it is contiguous, and nobody else has it.
+  void give(int input, ref<tensor_state> values, bool owned);
 
  private:
-  void check_shape(const given_gradient& given, int input) const;
   std::string name_;
 };
 
