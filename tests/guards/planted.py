@@ -172,7 +172,7 @@ class layers(planted):
         self.check("which is for users", "kiln/optim/c.hpp", "#include <kiln/nn.hpp>")
 
     def test_layers_eigen(self):
-        self.check("only device/eigen, kiln/tensor/eigen.hpp and kiln/k/decompositions_impl.hpp know Eigen", "kiln/tensor/c.hpp",
+        self.check("only device/eigen, linalg, kiln/tensor/eigen.hpp and kiln/k/decompositions_impl.hpp know Eigen", "kiln/tensor/c.hpp",
                    "#include <Eigen/Core>")
 
     def test_layers_eigen_exchange(self):

@@ -71,7 +71,8 @@ TEST_CASE("solve, inv, matrix_power: what has no inverse or no matrices is refus
   CHECK(said<value_error>([&] {
           linalg::inv(stack({two, singular}));
         }) ==
-        "linalg::inv: the matrix is singular, matrix 1 of 2: pivot 1 is 0; lstsq finds the solution of least length");
+        "linalg::inv: the matrix is singular, matrix 1 of 2: pivot 1 is 0; linalg::pinv has what comes nearest to an "
+        "inverse");
   CHECK(
       has(said<value_error>([&] { linalg::solve(singular, flat); }), "linalg::solve: the matrix is singular: pivot 1"));
   CHECK(has(said<value_error>([&] { linalg::matrix_power(singular, -1); }), "singular"));

@@ -33,6 +33,8 @@ TEST_CASE("lstsq: what is left over is orthogonal to the columns") {
               linalg::lstsq(transpose(tall, 0, 1), Doubles{1, 2});
             }),
             "fewer rows than columns"));
+  const Doubles twice{{1, 2}, {2, 4}, {3, 6}};
+  CHECK(has(said<value_error>([&] { linalg::lstsq(stack({tall, twice}), b); }), "depend on each other, matrix 1 of 2"));
 }
 
 TEST_CASE("qr, lstsq: gradients and their gradients are those of differences") {

@@ -24,7 +24,7 @@ Eigen::PartialPivLU<matrix<T>> regular(const matrix_map<T>& m, const Tensor<T, D
   for (Eigen::Index k = 0; k < m.rows(); ++k)
     if (lu.matrixLU()(k, k) == T(0))
       throw value_error(message(function, ": the matrix is singular", which(of, i), ": pivot ", k,
-                                " is 0; lstsq finds the solution of least length"));
+                                " is 0; linalg::pinv has what comes nearest to an inverse"));
   return lu;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <Eigen/QR>
 
@@ -56,6 +57,19 @@ auto qr(const X& x) {
   return orthogonal_and_triangle<T, Device>{q, r};
 }
 
+namespace detail {
+/// Throws value_error where the diagonal of a triangle says, to rounding, that columns depend on each other.
+template <class T, class Device>
+void check_rank(const Tensor<T, Device>& r) {
+  each_matrix(r.detach(), [&](std::int64_t i, const auto& m) {
+    const auto sizes = m.diagonal().array().abs();
+    if (sizes.minCoeff() <= static_cast<T>(m.cols()) * std::numeric_limits<T>::epsilon() * sizes.maxCoeff())
+      throw value_error(message("linalg::lstsq: the columns depend on each other", which(r, i),
+                                ": matmul(pinv(a), b) is the shortest of all solutions"));
+  });
+}
+}  // namespace detail
+
 /// x for which the squares of matmul(a, x) - b have the least sum, of matrices with at least as many rows as columns
 /// and full rank: torch.linalg.lstsq. Shapes as solve has them. Throws shape_error; value_error for columns that depend
 /// on each other.
@@ -66,6 +80,7 @@ auto lstsq(const A& a, const B& b) {
       throw shape_error(message("linalg::lstsq: shape ", m.sizes(),
                                 " has fewer rows than columns: matmul(pinv(a), b) is the shortest of all solutions"));
     const auto [q, r] = qr(m);
+    detail::check_rank(r);
     return solve_triangular(r, matmul(detail::turned(q), columns), {.upper = true});
   });
 }
