@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <kiln/dynamic/tensor.hpp>
+#include <support/said.hpp>
 #include <vector>
 
 namespace test {
@@ -37,19 +38,6 @@ inline bool near(const std::vector<double>& a, const std::vector<double>& b, dou
   for (std::size_t i = 0; i < a.size(); ++i)
     if (!(std::abs(a[i] - b[i]) <= part * (1 + std::abs(b[i])))) return false;
   return true;
-}
-/// The text of what f throws as an E; empty if nothing is.
-template <class E, class F>
-std::string said(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return {};
-}
-inline bool holds(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace test

@@ -24,7 +24,7 @@ TEST_CASE("eigh: the matrix times each vector is the vector times its value, and
   CHECK(all_near(linalg::eigvalsh(Doubles{{2, 1}, {1, 2}}), {1, 3}));
   CHECK(linalg::eigh(zeros<double>({2, 0, 0})).eigenvalues.sizes() == dims{2, 0});
   const Doubles bad{{std::numeric_limits<double>::quiet_NaN(), 0}, {0, 1}};
-  CHECK(has(said<value_error>([&] { linalg::eigh(bad); }), "linalg::eigh: the eigenvalues do not converge"));
+  CHECK(holds(said<value_error>([&] { linalg::eigh(bad); }), "linalg::eigh: the eigenvalues do not converge"));
 }
 
 TEST_CASE("eigh: gradients and their gradients are those of differences") {

@@ -6,16 +6,18 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 
 #include <kiln/tensor/creation.hpp>
 #include <kiln/tensor/join.hpp>
 #include <kiln/tensor/tensor.hpp>
+#include <support/said.hpp>
 
 namespace linear {
 
 using namespace kiln;
 using Doubles = Tensor<double>;
+using test::holds;
+using test::said;
 
 // The largest difference between a b, written out, and c, all of them matrices.
 inline double difference_of_product(const Doubles& a, const Doubles& b, const Doubles& c) {
@@ -34,20 +36,6 @@ inline bool all_near(const Doubles& x, std::initializer_list<double> expected) {
   return here.numel() == static_cast<std::int64_t>(expected.size()) &&
          std::equal(expected.begin(), expected.end(), here.data(),
                     [](double e, double got) { return std::abs(got - e) <= 1e-12 * (1 + std::abs(e)); });
-}
-
-// What an error says; empty if there is none of its kind.
-template <class Error, class F>
-std::string said(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace linear

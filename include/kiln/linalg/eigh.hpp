@@ -48,17 +48,16 @@ auto eigh(const X& x) {
   using Device = typename made::device_type;
   auto [values, plain] = detail::eigen_pairs(of, true);
   // By M. Giles; the eigenvalues anew from what is kept, for derivatives of derivatives.
-  const made vectors = with_gradient("linalg::eigh", plain, std::tie(of), std::tie(of, plain),
-                                     [](const auto& g, const auto& m, const auto& v) {
-                                       const made symmetric = tril(m) + detail::turned(tril(m, -1));
-                                       const made l = diagonal(made(matmul(matmul(detail::turned(v), symmetric), v)));
-                                       const auto gaps = unsqueeze(l, -2) - unsqueeze(l, -1);
-                                       const made diagonals = expand(eye<T, Device>(l.size(-1)), m.sizes());
-                                       const made f = (1 - diagonals) / where(diagonals == 1, 1, gaps);
-                                       const made inner = f * made(matmul(detail::turned(v), g));
-                                       const made whole = matmul(matmul(v, inner), detail::turned(v));
-                                       return 0.5F * (whole + detail::turned(whole));
-                                     });
+  const made vectors = with_gradient(
+      "linalg::eigh", plain, std::tie(of), std::tie(of, plain), [](const auto& g, const auto& m, const auto& v) {
+        const made l = diagonal(made(matmul(matmul(detail::turned(v), detail::mirrored(m)), v)));
+        const auto gaps = unsqueeze(l, -2) - unsqueeze(l, -1);
+        const made diagonals = expand(eye<T, Device>(l.size(-1)), m.sizes());
+        const made f = (1 - diagonals) / where(diagonals == 1, 1, gaps);
+        const made inner = f * made(matmul(detail::turned(v), g));
+        const made whole = matmul(matmul(v, inner), detail::turned(v));
+        return 0.5F * (whole + detail::turned(whole));
+      });
   return eigenvalues_and_vectors<T, Device>{
       with_gradient("linalg::eigh", values, std::tie(of), std::tie(vectors),
                     [](const auto& g, const auto& v) { return matmul(made(v * unsqueeze(g, -2)), detail::turned(v)); }),

@@ -78,8 +78,7 @@ Tensor<T, Device> solve_columns(const Tensor<T, Device>& a, const Tensor<T, Devi
                               " has matrices that are not square: lstsq solves as nearly as can be"));
   auto y = zeros<T, Device>(b.sizes());
   each_matrix(b, [&](std::int64_t i, const auto& columns) {
-    const std::int64_t n = a.size(-1);
-    matrix_at(y, i) = regular(matrix_map<T>(a.data() + i * n * n, n, n), a, i, "linalg::solve").solve(columns);
+    matrix_at(y, i) = regular(matrix_at(a, i), a, i, "linalg::solve").solve(columns);
   });
   return with_gradient("linalg::solve", y, std::tie(a, b), std::tie(a, y),
                        [](const auto& g, const auto& m, const auto& x) {
@@ -95,9 +94,8 @@ Tensor<T, Device> solve_columns(const Tensor<T, Device>& a, const Tensor<T, Devi
 /// for a singular matrix.
 template <Expression A, Expression B>
 auto solve(const A& a, const B& b) {
-  return detail::with_columns(a, b, "linalg::solve", [](const auto& m, const auto& columns) {
-    return detail::solve_columns(m.contiguous(), columns.contiguous());
-  });
+  return detail::with_columns(a, b, "linalg::solve",
+                              [](const auto& m, const auto& columns) { return detail::solve_columns(m, columns); });
 }
 
 /// The inverse of each matrix: torch.linalg.inv. To solve equations, solve is quicker and nearer. Throws shape_error;

@@ -71,19 +71,25 @@ inline dims sizes_like(dims of, std::initializer_list<std::int64_t> last) {
   return of;
 }
 
-/// f(i, matrix) for each matrix of a stack; for none that has no elements.
-template <class T, class Device, class F>
-void each_matrix(const Tensor<T, Device>& of, F f) {
-  const std::int64_t rows = of.size(-2), columns = of.size(-1), size = rows * columns;
-  if (of.numel() == 0) return;
-  for (std::int64_t i = 0; i < of.numel() / size; ++i) f(i, matrix_map<T>(of.data() + i * size, rows, columns));
+/// The i-th matrix of a stack, to be read.
+template <class T, class Device>
+matrix_map<T> matrix_at(const Tensor<T, Device>& of, std::int64_t i) {
+  return {of.data() + i * of.size(-2) * of.size(-1), of.size(-2), of.size(-1)};
 }
-
-/// The i-th matrix of a result.
+/// That of a result, to be written.
 template <class T, class Device>
 matrix_out<T> matrix_at(Tensor<T, Device>& of, std::int64_t i) {
   return {of.data() + i * of.size(-2) * of.size(-1), of.size(-2), of.size(-1)};
 }
+
+/// f(i, matrix) for each matrix of a stack; for none that has no elements.
+template <class T, class Device, class F>
+void each_matrix(const Tensor<T, Device>& of, F f) {
+  if (of.numel() == 0) return;
+  const std::int64_t size = of.size(-2) * of.size(-1);
+  for (std::int64_t i = 0; i < of.numel() / size; ++i) f(i, matrix_at(of, i));
+}
+
 /// The i-th row of a result, as a vector.
 template <class T, class Device>
 vector_out<T> vector_at(Tensor<T, Device>& of, std::int64_t i) {
@@ -100,6 +106,12 @@ std::string which(const Tensor<T, Device>& of, std::int64_t i) {
 template <Expression X>
 auto turned(const X& x) {
   return transpose(x, -2, -1);
+}
+
+/// The symmetric matrices whose lower triangles are those of x.
+template <Expression X>
+auto mirrored(const X& x) {
+  return Tensor<typename X::value_type, typename X::device_type>(tril(x) + turned(tril(x, -1)));
 }
 
 }  // namespace kiln::linalg::detail

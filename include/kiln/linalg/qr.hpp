@@ -40,8 +40,7 @@ auto qr(const X& x) {
   const auto along = [](const auto& of_q, const made& m, const made& q, const made& r) {
     if (r.size(-2) != r.size(-1))
       throw graph_error("backward: linalg::qr has a gradient only where matrices have no more columns than rows");
-    const made symmetric = tril(m) + detail::turned(tril(m, -1));
-    const made whole = of_q + matmul(q, symmetric);
+    const made whole = of_q + matmul(q, detail::mirrored(m));
     return made(detail::turned(made(solve_triangular(r, detail::turned(whole), {.upper = true}))));
   };
   const made q = with_gradient("linalg::qr", plain_q, std::tie(of), std::tie(of, plain_q),

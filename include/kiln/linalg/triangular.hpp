@@ -16,8 +16,7 @@ Tensor<T, Device> solve_triangle(const Tensor<T, Device>& a, const Tensor<T, Dev
     throw shape_error(message("linalg::solve_triangular: shape ", a.sizes(), " has matrices that are not square"));
   auto y = b.detach().clone();
   each_matrix(b, [&](std::int64_t i, const auto&) {
-    const std::int64_t n = a.size(-1);
-    const matrix_map<T> m(a.data() + i * n * n, n, n);
+    const auto m = matrix_at(a, i);
     auto to = matrix_at(y, i);
     if (upper)
       ones_there ? m.template triangularView<Eigen::UnitUpper>().solveInPlace(to)
@@ -49,7 +48,7 @@ struct triangle_options {
 template <Expression A, Expression B>
 auto solve_triangular(const A& a, const B& b, triangle_options how) {
   return detail::with_columns(a, b, "linalg::solve_triangular", [&](const auto& m, const auto& columns) {
-    return detail::solve_triangle(m.contiguous(), columns.contiguous(), how.upper, how.unitriangular);
+    return detail::solve_triangle(m, columns, how.upper, how.unitriangular);
   });
 }
 
