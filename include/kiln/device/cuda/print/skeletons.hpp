@@ -71,7 +71,7 @@ struct attention_tiles<bfloat16, W> : half_attention_tiles<bfloat16, W> {};
 /// queries, one of keys, one of values and the weights; backward two fixed tiles, two others, weights and slopes; and
 /// both what dropout keeps.
 template <class T, int W, class Tiling>
-constexpr bool fits_block(bool forward, int rows, int threads, int bytes) {
+__device__ constexpr bool fits_block(bool forward, int rows, int threads, int bytes) {
   constexpr int pad = tile_step<T>, tiles = Tiling::rows + Tiling::steps,
                 weights = Tiling::rows * (Tiling::steps + pad);
   const int elements = (forward ? tiles + Tiling::steps : 2 * tiles) * (W + pad) + (forward ? weights : 2 * weights);
