@@ -408,6 +408,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--device", default="")
+    parser.add_argument("--compiled-first", action="store_true", help="torch.compile before eager, for short budgets")
     options = parser.parse_args()
     start = time.perf_counter()
     try:
@@ -423,7 +424,7 @@ def main():
     def save():
         with open(options.out, "w") as out:
             json.dump({"context": {lib.name: lib.version, "left_out": left_out}, "benchmarks": found}, out, indent=1)
-    for variant, wrap in lib.variants():
+    for variant, wrap in reversed(lib.variants()) if options.compiled_first else lib.variants():
         for contest in contests:
             if not is_for(lib, variant, contest):
                 continue

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """scripts/gpu over programs that only say they passed or failed: what it says at the end, and its exit status."""
+import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 project = Path(__file__).resolve().parents[2]
-# A program of tests: a file named bad fails, one named gone is not in it, any other has three cases.
-TESTS = """case "$*" in
+# A program of tests: a file named bad fails, one named gone is not in it, any other has three cases; with BROKEN none
+# passes.
+TESTS = """[ -z "${BROKEN:-}" ] || { echo "sync=${KILN_SYNC:-}"; exit 1; }
+case "$*" in
   *bad.test*) echo '[doctest] test cases: 2 | 1 passed | 1 failed | 9 skipped'; exit 1 ;;
   *gone.test*) echo '[doctest] test cases: 0 | 0 passed | 0 failed | 9 skipped' ;;
   *) echo 'x.hpp:5: MESSAGE: SKIPPED: there is one GPU'
@@ -51,11 +55,11 @@ class gpu_script(unittest.TestCase):
     def source(self, name):
         self.write(f"tests/{name}.test.cpp", '#include "emulated.hpp"\n')
 
-    def run_script(self, *arguments, **variables):
+    def run_script(self, *arguments, out="out", **variables):
         names = ("KILN_GPU_STEPS", "KILN_GPU_SECONDS", "KILN_GPU_STAND_IN", "OUT")
         rest = {key: value for key, value in os.environ.items() if key not in names}
         python = f"/nowhere/python3:{self.root}/python/python3"
-        ran = subprocess.run([self.root / "scripts/gpu", *arguments, "--out", self.root / "out"], text=True,
+        ran = subprocess.run([self.root / "scripts/gpu", *arguments, "--out", self.root / out], text=True,
                              cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              env={**rest, "CXX": "/nowhere/g++", "KILN_GPU_PYTHON": python, **variables})
         return ran.returncode, ran.stdout
@@ -96,6 +100,44 @@ class gpu_script(unittest.TestCase):
         status, words = self.run_script("run", KILN_GPU_SECONDS="0", KILN_GPU_STEPS="tests")
         self.assertEqual(status, 1, words)
         self.assertIn("no time left", self.steps()["tests"])
+
+    def test_once_does_all_in_one_call_and_leaves_few_files(self):
+        status, words = self.run_script("once", KILN_GPU_STEPS="smoke tests benchmarks torch")
+        self.assertEqual(status, 0, words)
+        steps = self.steps("-once")
+        self.assertEqual([name for name, line in steps.items() if " passed " in line],
+                         ["smoke", "tests", "benchmarks", "torch"])
+        files = [file.name for file in (self.root / "out").iterdir()]
+        self.assertLessEqual(len(files), 8)
+        self.assertIn("gpu-raw-once.tar.gz", files)
+
+    def test_once_stops_if_the_first_kernels_fail_twice(self):
+        status, words = self.run_script("once", BROKEN="1")
+        self.assertEqual(status, 1, words)
+        self.assertEqual(list(self.steps("-once")), ["smoke", "why", "total"])
+        self.assertIn("sync=1", words)
+
+    def test_without_what_was_prepared_it_ends_at_once_with_a_sentence(self):
+        shutil.rmtree(self.root / "build-gpu")
+        status, words = self.run_script("once")
+        self.assertEqual(status, 1, words)
+        self.assertIn("run scripts/gpu prepare", words)
+
+    def test_merge_joins_the_archives_of_several_calls(self):
+        for name, time in (("map", 2), ("sum", 3)):
+            raw = self.root / name
+            raw.mkdir()
+            (raw / f"benchmarks_{name}.json").write_text(json.dumps(
+                {"context": {"device": "GPU"}, "benchmarks": [
+                    {"name": f"{name}/kiln_median", "run_name": f"{name}/kiln", "aggregate_name": "median",
+                     "repetitions": 5, "time_unit": "us", "real_time": time, "cpu_time": time}]}))
+            subprocess.run(["tar", "-czf", f"{raw}.tar.gz", "-C", raw, "."], check=True)
+        for folder in ("benchmarks/gpu", "benchmarks/peers"):
+            shutil.copytree(project / folder, self.root / folder, dirs_exist_ok=True)
+        ran = subprocess.run([self.root / "scripts/gpu", "merge", "joined", "map.tar.gz", "sum.tar.gz"], text=True,
+                             cwd=self.root, stdout=subprocess.PIPE, check=True)
+        results = json.loads((self.root / ran.stdout.strip()).read_text())["results"]
+        self.assertEqual({name: entry["real_us"] for name, entry in results.items()}, {"map/kiln": 2, "sum/kiln": 3})
 
 
 if __name__ == "__main__":
