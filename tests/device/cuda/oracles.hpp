@@ -157,4 +157,36 @@ inline const std::map<std::string_view, oracle>& elementwise() {
   return all;
 }
 
+/// What NVIDIA's table of its device functions allows ("Mathematical Functions" in the CUDA C++ Programming Guide: the
+/// largest distance from the rounded result, in units of the last place), by the name of the op that is this function.
+struct published_error {
+  double single, full;
+};
+inline const std::map<std::string_view, published_error>& published_errors() {
+  static const std::map<std::string_view, published_error> all{
+      {"rsqrt", {2, 1}}, {"hypot", {3, 2}}, {"pow", {4, 2}},   {"exp", {2, 1}},   {"exp2", {2, 1}},  {"expm1", {1, 1}},
+      {"log", {1, 1}},   {"log2", {1, 1}},  {"log10", {2, 1}}, {"log1p", {1, 1}}, {"sin", {2, 2}},   {"cos", {2, 2}},
+      {"tan", {4, 2}},   {"asin", {2, 2}},  {"acos", {2, 2}},  {"atan", {2, 2}},  {"atan2", {3, 2}}, {"sinh", {3, 2}},
+      {"cosh", {2, 1}},  {"tanh", {2, 2}},  {"asinh", {3, 3}}, {"acosh", {4, 3}}, {"atanh", {3, 2}}, {"erf", {2, 2}},
+      {"erfc", {4, 5}},  {"lgamma", {6, 4}}};
+  return all;
+}
+/// How far the result of an op may be on a GPU: as far as the published table says, where the op is one of its functions,
+/// with half a unit for the rounding of the exact result; and as much further than on the emulator as the function may be
+/// that a formula is made of.
+template <class T>
+double ulps_on_gpu(std::string_view op, const oracle& o) {
+  static const std::map<std::string_view, std::string_view> made_of{
+      {"sigmoid", "exp"},      {"silu", "exp"},        {"gaussian", "exp"},  {"ndtr", "erfc"},
+      {"gelu", "erf"},         {"gelu_tanh", "tanh"},  {"mish", "tanh"},     {"logsigmoid", "log1p"},
+      {"tanhshrink", "tanh"},  {"selu", "expm1"},      {"elu", "expm1"},     {"celu", "expm1"},
+      {"softplus", "log1p"}};
+  const auto& published = published_errors();
+  const auto inner = made_of.find(op);
+  const auto found = published.find(inner == made_of.end() ? op : inner->second);
+  if (found == published.end()) return o.ulps;
+  const double error = (sizeof(T) == 4 ? found->second.single : found->second.full) + 0.5;
+  return inner == made_of.end() ? error : o.ulps + error;
+}
+
 }  // namespace oracles
