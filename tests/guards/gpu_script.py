@@ -111,6 +111,11 @@ class gpu_script(unittest.TestCase):
         self.assertLessEqual(len(files), 8)
         self.assertIn("gpu-raw-once.tar.gz", files)
 
+    def test_once_does_only_the_steps_that_are_asked_for(self):
+        status, words = self.run_script("once", KILN_GPU_STEPS="torch")
+        self.assertEqual(status, 0, words)
+        self.assertIn("passed", self.steps("-once")["torch"])
+
     def test_once_stops_if_the_first_kernels_fail_twice(self):
         status, words = self.run_script("once", BROKEN="1")
         self.assertEqual(status, 1, words)
