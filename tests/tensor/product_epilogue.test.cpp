@@ -155,7 +155,8 @@ TEST_CASE("product epilogue: relu and the approximated gelu are the product's ow
   check([&] { return relu(matmul(x, w)); }, sums, relu_of, true);
   check([&] { return relu(matmul(x, w) + bias); }, with_bias, relu_of, true);
   check([&] { return relu(bias + matmul(x, w)); }, with_bias, relu_of, true);
-  check([&] { return gelu_tanh(matmul(x, w) + bias); }, with_bias, gelu_of, true, 1e-5);
+  // cuBLASLt's gelu is too coarse for float, which has a kernel after the product.
+  check([&] { return gelu_tanh(matmul(x, w) + bias); }, with_bias, gelu_of, false);
   const auto x16 = small<bfloat16>({6, 9}, 1), w16 = small<bfloat16>({9, 4}, 2), bias16 = small<bfloat16>({4}, 3);
   check16([&] { return gelu_tanh(matmul(x16, w16) + bias16); }, with_bias, gelu_of, true, 1e-2);
   const auto x64 = small<double>({6, 9}, 1), w64 = small<double>({9, 4}, 2);
@@ -229,6 +230,12 @@ TEST_CASE("product epilogue: a backward pass finds what it reads") {
   check_gradients([](const auto& v) { return relu(v); }, relu_of, [](double v) { return v > 0 ? 1.0 : 0.0; }, true);
   check_gradients([](const auto& v) { return gelu_tanh(v); }, gelu_of,
                   [](double v) { return (gelu_of(v + 1e-6) - gelu_of(v - 1e-6)) / 2e-6; }, false);
+  const trial<bfloat16> check16;  // it begins anew: before what it works on
+  auto x16 = small<bfloat16>({6, 9}, 1);
+  const auto w16 = small<bfloat16>({9, 4}, 2);
+  x16.requires_grad();
+  const auto half_gelu = [&] { return gelu_tanh(matmul(x16, w16)); };
+  check16(half_gelu, affine(x16, w16, {}), gelu_of, false, 1e-2);
   const no_grad off;
-  check([&] { return gelu_tanh(matmul(x, w) + bias); }, sums, gelu_of, true, 1e-5);
+  check16(half_gelu, affine(x16, w16, {}), gelu_of, true, 1e-2);
 }
