@@ -95,7 +95,8 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
   }
   // What the text declares besides: a word for each warp, fold and block of the cluster (row_steps.hpp).
   std::size_t declared = 0;
-  for (int i = 0; i < job.tape.size; ++i) declared += reduces(job.tape, i) ? 32 * 8 * static_cast<std::size_t>(p.cluster) : 0;
+  for (int i = 0; i < job.tape.size; ++i)
+    declared += reduces(job.tape, i) ? 32 * 8 * static_cast<std::size_t>(p.cluster) : 0;
   const std::size_t most = shared_bytes - std::min<std::size_t>(shared_bytes, std::max<std::size_t>(2048, declared));
   const auto bytes_of = [&](std::size_t k) {
     return static_cast<std::size_t>(steps * threads * p.step) * size_of(job.leaves[k].type);
