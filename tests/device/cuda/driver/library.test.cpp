@@ -3,7 +3,11 @@
 // stands for NVIDIA's.
 #include <kiln/device/cuda/driver/library.hpp>
 
+#include "cuda_emulator/host_compiler.hpp"
+
 #include <doctest/doctest.h>
+
+#include <dlfcn.h>
 
 #include <array>
 #include <cstdlib>
@@ -118,6 +122,42 @@ TEST_CASE("the wheels of the first python3 are found where no environment is act
   const fake_place place("/packages/nvidia/absent/lib");
   const setting packages("PYTHONPATH", "/nowhere:" + place.root + "/packages");
   CHECK(open_library(absent).path() == place.folder + "/libkiln_absent.so.1");
+}
+
+TEST_CASE("the wheels of the interpreter behind a linked python3 are found, after those beside the link") {
+  const setting no_environment("VIRTUAL_ENV", ""), no_conda("CONDA_PREFIX", "");
+  // A virtual environment whose python3 leads, over a second link, to the interpreter that it was made from.
+  const fake_place place("/base/lib/python3.12/site-packages/nvidia/absent/lib");
+  const auto run = [&](const std::string& command) {
+    REQUIRE(std::system(("cd '" + place.root + "' && " + command).c_str()) == 0);
+  };
+  run("mkdir -p base/bin venv/bin && touch base/bin/python3.12 && chmod +x base/bin/python3.12 &&"
+      " ln -s python3.12 base/bin/python3 && ln -s ../../base/bin/python3 venv/bin/python3");
+  const setting path("PATH", place.root + "/venv/bin:" + std::getenv("PATH"));
+  CHECK(open_library(absent).path() == place.folder + "/libkiln_absent.so.1");
+  const std::string own = "venv/lib/python3.12/site-packages/nvidia/absent/lib";
+  run("mkdir -p " + own + " && cp '" + place.folder + "/libkiln_absent.so.1' " + own);
+  CHECK(open_library(absent).path() == place.root + "/" + own + "/libkiln_absent.so.1");
+}
+
+TEST_CASE("the driver is searched where containers have it") {
+  CHECK(reason(absent).find(", /usr/local/nvidia/lib64") != std::string::npos);
+}
+
+TEST_CASE("files that the library opens by name are found beside it") {
+  const fake_place place("/lib64");
+  const auto run = [&](const std::string& command) {
+    REQUIRE(std::system(("cd '" + place.folder + "' && " + command).c_str()) == 0);
+  };
+  run("echo 'int kiln_companion(void) { return 7; }' > c.c && " + emulate::host_compiler() +
+      " -x c -shared -fPIC c.c -Wl,-soname,libkiln_companion.so.3 -o libkiln_companion.so.3");
+  library_description wanted = absent;
+  wanted.companions = "libkiln_companion.so.*";
+  const auto found_by_name = [] { return ::dlopen("libkiln_companion.so.3", RTLD_NOW) != nullptr; };
+  REQUIRE_FALSE(found_by_name());
+  const setting toolkit("CUDA_HOME", place.root);
+  open_library(wanted);
+  CHECK(found_by_name());
 }
 
 TEST_CASE("the variable of the library wins, and a mistake in it is not passed over") {

@@ -12,7 +12,8 @@ KILN_INLINE library_description nvrtc_library(int driver_version) {
   const bool old = driver_version != 0 && driver_version < 13000;
   return {
       "NVRTC", "KILN_LIBNVRTC", old ? nvrtc_files_12 : nvrtc_files_13, nvrtc_wheels,
-      "install it with CUDA's toolkit 12 or 13, or into the Python environment with `pip install nvidia-cuda-nvrtc`"};
+      "install it with CUDA's toolkit 12 or 13, or into the Python environment with `pip install nvidia-cuda-nvrtc`",
+      "libnvrtc-builtins.so.*"};
 }
 
 }  // namespace detail

@@ -26,6 +26,9 @@ struct library_description {
   std::span<const char* const> files;          ///< file names, the most wanted first
   std::span<const char* const> wheel_folders;  ///< its folders in Python's packages: "nvidia/cuda_nvrtc/lib"
   const char* install;                         ///< the way out when there is none
+  /// A pattern of files that the library opens by name, where the system may not find them: those in its own folder are
+  /// opened with it. Null if there are none.
+  const char* companions = nullptr;
 };
 
 /// An open library. It stays open until the program ends, since what it gave may be in use until then.
@@ -64,16 +67,23 @@ std::vector<std::string> matches(const std::string& pattern);
 // The parts of a list like PATH.
 std::vector<std::string> split_paths(const std::string& list);
 
-// The folder above that of the first python3 of a PATH; empty if there is none.
-std::string root_of_python(const std::string& path);
+// The folders above that of the first python3 of a PATH and, if that is a link, of the interpreter that it leads to:
+// those of a virtual environment and of what it was made from. Empty if there is no python3.
+std::vector<std::string> roots_of_python(const std::string& path);
 
 // Folders to look in after the system's own, as patterns: the toolkit's, then those of Python's wheels.
 std::vector<std::string> folders_of(const library_description& wanted);
+
+// The folder of a file; empty for a bare name.
+std::string folder_of(const std::string& path);
 
 // The file behind an open library, in full where the loader tells.
 std::string path_of(void* handle, const std::string& name);
 
 std::string reason_of_failure();
+
+// Opens a file as a library, and the companions beside it. The handle is null if it cannot be opened.
+void* open_file(const std::string& path, const library_description& wanted);
 
 }  // namespace detail
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include <kiln/core/environment.hpp>
 #include <kiln/device/cuda/driver/library.hpp>
@@ -37,13 +39,26 @@ KILN_INLINE std::vector<std::string> split_paths(const std::string& list) {
   return paths;
 }
 
-KILN_INLINE std::string root_of_python(const std::string& path) {
+KILN_INLINE std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == path.npos ? std::string() : path.substr(0, slash);
+}
+
+KILN_INLINE std::vector<std::string> roots_of_python(const std::string& path) {
+  std::vector<std::string> roots;
+  const auto add_root_of = [&](const std::string& folder) {
+    std::string root = folder_of(folder);
+    if (!root.empty() && std::find(roots.begin(), roots.end(), root) == roots.end()) roots.push_back(std::move(root));
+  };
   for (const std::string& folder : split_paths(path)) {
-    if (::access((folder + "/python3").c_str(), X_OK) != 0) continue;
-    const std::size_t slash = folder.find_last_of('/');
-    return slash == folder.npos || slash == 0 ? "" : folder.substr(0, slash);
+    const std::string python = folder + "/python3";
+    if (::access(python.c_str(), X_OK) != 0) continue;
+    add_root_of(folder);
+    const std::unique_ptr<char, decltype(&std::free)> target(::realpath(python.c_str(), nullptr), &std::free);
+    if (target) add_root_of(folder_of(target.get()));
+    break;
   }
-  return "";
+  return roots;
 }
 
 KILN_INLINE std::vector<std::string> folders_of(const library_description& wanted) {
@@ -65,10 +80,11 @@ KILN_INLINE std::vector<std::string> folders_of(const library_description& wante
     }
   };
   // An environment that is in use without being activated: that of the first python3, and what PYTHONPATH adds to it.
-  if (const std::string root = root_of_python(environment("PATH")); !root.empty()) of_python(root);
+  for (const std::string& root : roots_of_python(environment("PATH"))) of_python(root);
   for (const std::string& added : split_paths(environment("PYTHONPATH")))
     for (const char* inside : wanted.wheel_folders) folders.push_back(added + "/" + inside);
-  folders.insert(folders.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda-1*/lib64", "/usr/lib/wsl/lib"});
+  folders.insert(folders.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda-1*/lib64", "/usr/local/nvidia/lib64",
+                                   "/usr/local/nvidia/lib", "/usr/lib/wsl/lib"});
   const std::string home = environment("HOME");
   for (const char* inside : wanted.wheel_folders) {
     if (!home.empty()) folders.push_back(home + "/.local/lib/python3*/site-packages/" + inside);
@@ -88,17 +104,26 @@ KILN_INLINE std::string reason_of_failure() {
   return words == nullptr ? "no reason given" : words;
 }
 
+KILN_INLINE void* open_file(const std::string& path, const library_description& wanted) {
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr || wanted.companions == nullptr) return handle;
+  // An open library is found by its name. Like the library itself it stays open.
+  for (const std::string& companion : matches(folder_of(path_of(handle, path)) + "/" + wanted.companions))
+    ::dlopen(companion.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return handle;
+}
+
 }  // namespace detail
 
 KILN_INLINE library open_library(const library_description& wanted) {
   const std::string named = detail::environment(wanted.variable);
   if (!named.empty()) {
-    if (void* handle = ::dlopen(named.c_str(), RTLD_NOW | RTLD_LOCAL)) return library(handle, named, wanted.name);
+    if (void* handle = detail::open_file(named, wanted)) return library(handle, named, wanted.name);
     throw device_error(message(wanted.name, ": ", wanted.variable, " names ", named, ", which cannot be opened (",
                                detail::reason_of_failure(), "); correct the variable or remove it"));
   }
   for (const char* file : wanted.files) {
-    if (void* handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL))
+    if (void* handle = detail::open_file(file, wanted))
       return library(handle, detail::path_of(handle, file), wanted.name);
   }
   std::string broken;  // a file that is there but cannot be opened explains more than all that are not there
@@ -106,7 +131,7 @@ KILN_INLINE library open_library(const library_description& wanted) {
   for (const char* file : wanted.files) {
     for (const std::string& folder : folders) {
       for (const std::string& path : detail::matches(folder + "/" + file)) {
-        if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library(handle, path, wanted.name);
+        if (void* handle = detail::open_file(path, wanted)) return library(handle, path, wanted.name);
         if (broken.empty()) broken = path + " cannot be opened (" + detail::reason_of_failure() + "); ";
       }
     }
