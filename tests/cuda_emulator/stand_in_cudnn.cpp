@@ -193,6 +193,7 @@ const char* cudnnGetErrorString(cudnn_status status) {
 }
 cudnn_status cudnnCreate(cudnn_handle* made) {
   const guarded lock(state::instance().mutex);
+  if (state::instance().fails("cudnn_start")) return cudnn_status::not_initialized;
   if (const auto failed = create("cudnnCreate", made); failed != good) return failed;
   cuCtxGetCurrent(&(*made)->context);
   return (*made)->context == nullptr ? cudnn_status::not_initialized : good;

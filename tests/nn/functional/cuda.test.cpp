@@ -143,6 +143,28 @@ TEST_CASE("cuda batch norm: what cuDNN does not take, kiln's kernels do") {
   if (device.emulated()) CHECK(calls() == 2);
 }
 
+TEST_CASE("cuda batch norm and pooling: kiln's kernels take over where cuDNN opens but does not start") {
+  if (emulate::skip_on_gpu("it does not let cuDNN start")) return;
+  const auto& device = emulate::stand_in();
+  device.set("fail_cudnn_start", 1);
+  const list X = waves(12, 1), G = waves(12, 2);
+  const normalised wanted = by_definition(X, 2, 2, {1, 1}, {0, 0}, G, 1e-5);
+  on_gpu x = on_device(X, {2, 2, 3}).to(Cuda{1});
+  x.requires_grad();
+  const on_gpu none, y = batch_norm(x, none, none, {.training = true});
+  CHECK(close(y, wanted.y));
+  backward(y, on_device(G, {2, 2, 3}).to(Cuda{1}));
+  CHECK(close(x.grad(), wanted.dx));
+  on_gpu image = Tensor<float>{{{{1, 2}, {3, 6}}}}.to(Cuda{1});
+  image.requires_grad();
+  const on_gpu mean = avg_pool2d(image, 2);
+  CHECK(values(mean) == list{3});
+  backward(mean, Tensor<float>{{{{8}}}}.to(Cuda{1}));
+  CHECK(values(image.grad()) == list{2, 2, 2, 2});
+  CHECK(device.count("cudnnBatchNormalizationForwardTraining") == 0);
+  CHECK(device.count("cudnnPoolingForward") == 0);
+}
+
 TEST_CASE("cuda batch norm: cuDNN's pass finds out values that were changed, and tells that it changes some") {
   emulate::stand_in();
   on_gpu x = on_device(waves(12, 1), {2, 2, 3}), w{1, 1}, mean{0, 0}, variance{1, 1};

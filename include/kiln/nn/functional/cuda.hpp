@@ -90,7 +90,7 @@ struct pooling<Cuda> {
   template <class T>
   static void average(const pooling_sizes& s, const average_divisor& divisor, const T* x, T* y, const storage& near) {
     static_cast<void>(detail::registered_pooling_kernels<T>);
-    if (cuda::can_pool(s, divisor))
+    if (by_cudnn(s, divisor, near))
       cuda::average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
     else
       cuda::own_average_pool(s, divisor, dtype_of<T>, x, y, detail::stream_near(near));
@@ -98,10 +98,15 @@ struct pooling<Cuda> {
   template <class T>
   static void average_backward(const pooling_sizes& s, const average_divisor& divisor, const T* dy, T* dx, bool add,
                                const storage& near) {
-    if (cuda::can_pool(s, divisor))
+    if (by_cudnn(s, divisor, near))
       cuda::average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
     else
       cuda::own_average_pool_backward(s, divisor, dtype_of<T>, dy, dx, add, detail::stream_near(near));
+  }
+
+ private:
+  static bool by_cudnn(const pooling_sizes& s, const average_divisor& divisor, const storage& near) {
+    return cuda::can_pool(s, divisor) && cuda::has_cudnn(executor<Cuda>::device_of(near));
   }
 };
 
@@ -200,7 +205,7 @@ struct batch_normalizer<Cuda> {
     return (std::is_same_v<T, R> || !running_mean.defined()) && in_order(x) && in_order(running_mean) &&
            in_order(running_var) &&
            cuda::can_batch_norm(detail::cudnn_sizes(detail::batch_norm_sizes(x.sizes())), dtype_of<T>, how.eps) &&
-           cuda::has_batch_norm();
+           cuda::has_batch_norm(executor<Cuda>::device_of(*x.state()->memory));
   }
 
   template <Element T, Element R>

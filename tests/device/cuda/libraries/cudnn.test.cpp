@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // cuDNN is found, its functions are there, and what it says in numbers is said in words. tests/cuda_headers
 // compares our declarations with NVIDIA's.
+#include <kiln/device/cuda/libraries/batch_norm.hpp>
 #include <kiln/device/cuda/libraries/cudnn.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
@@ -77,6 +78,19 @@ TEST_CASE("an open library tells its version and its file") {
   const auto& device = emulate::stand_in();
   CHECK(cudnn_api().version == 91900);
   CHECK(cudnn_api().file.path() == device.path());
+}
+
+TEST_CASE("a library that opens but does not start on a device is as good as none there, and is asked once") {
+  if (emulate::skip_on_gpu("it does not let cuDNN start")) return;
+  const auto& device = emulate::stand_in();
+  device.set("fail_cudnn_start", 1);
+  CHECK_FALSE(has_cudnn({1}));
+  CHECK_FALSE(has_cudnn({1}));
+  CHECK(device.count("cudnnCreate") == 0);
+  CHECK_FALSE(has_batch_norm({1}));
+  CHECK(has_cudnn({0}));
+  CHECK(has_batch_norm({0}));
+  CHECK(device.count("cudnnCreate") == 1);
 }
 
 TEST_CASE("a status is said in words, with the way out") {

@@ -23,8 +23,8 @@ struct batch_norm_running {
   double momentum = 0;
 };
 
-/// Whether there is a cuDNN and it has batch norms. Found out once: a program without it does without.
-bool has_batch_norm();
+/// Whether there is a cuDNN that starts on this device and has batch norms.
+bool has_batch_norm(Cuda device);
 
 /// Whether cuDNN's batch norms, where there are any, take these operands. Not half types, whose statistics and weights
 /// cuDNN wants in float32; not images of one element, which lie apart from each other: kiln's kernels sum columns.
@@ -32,7 +32,7 @@ bool can_batch_norm(const batch_norm_sizes& s, dtype type, double eps);
 
 namespace detail {
 
-void check_batch_norm(const batch_norm_sizes& s, dtype type, double eps);
+void check_batch_norm(const batch_norm_sizes& s, dtype type, double eps, Cuda device);
 
 // Descriptors of a batch norm.
 struct batch_norm_plan {

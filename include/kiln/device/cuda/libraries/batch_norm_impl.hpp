@@ -6,15 +6,8 @@
 
 namespace kiln::cuda {
 
-KILN_INLINE bool has_batch_norm() {
-  static const bool has = [] {
-    try {
-      return cudnn_api().batch_norm_training != nullptr;
-    } catch (const device_error&) {
-      return false;
-    }
-  }();
-  return has;
+KILN_INLINE bool has_batch_norm(Cuda device) {
+  return has_cudnn(device) && cudnn_api().batch_norm_training != nullptr;
 }
 
 KILN_INLINE bool can_batch_norm(const batch_norm_sizes& s, dtype type, double eps) {
@@ -30,12 +23,12 @@ KILN_INLINE bool can_batch_norm(const batch_norm_sizes& s, dtype type, double ep
 
 namespace detail {
 
-KILN_INLINE void check_batch_norm(const batch_norm_sizes& s, dtype type, double eps) {
+KILN_INLINE void check_batch_norm(const batch_norm_sizes& s, dtype type, double eps, Cuda device) {
   if (!can_batch_norm(s, type, eps))
     throw value_error(message("batch_norm: cuDNN has none for ", name(type), " elements of (", s.batch, ", ",
                               s.channels, ", ", s.image.height, ", ", s.image.width, ") and an eps of ", eps,
                               ": ask can_batch_norm() first"));
-  if (!has_batch_norm())
+  if (!has_batch_norm(device))
     throw device_error(
         "batch_norm: there is no cuDNN with batch norms on this machine: ask has_batch_norm() first, or install "
         "cuDNN 9");
@@ -46,7 +39,7 @@ KILN_INLINE void check_batch_norm(const batch_norm_sizes& s, dtype type, double 
 KILN_INLINE void batch_norm_training(const batch_norm_sizes& s, dtype type, const void* x, const void* weight,
                                      const void* bias, double eps, void* y, void* mean, void* inverse,
                                      const batch_norm_running& running, const stream& where) {
-  detail::check_batch_norm(s, type, eps);
+  detail::check_batch_norm(s, type, eps, where.device());
   const device_scope scope(where.device());
   const detail::scaling scale(type, false);
   detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
@@ -61,7 +54,7 @@ KILN_INLINE void batch_norm_training(const batch_norm_sizes& s, dtype type, cons
 KILN_INLINE void batch_norm_backward(const batch_norm_sizes& s, dtype type, const void* x, const void* dy,
                                      const void* weight, const void* mean, const void* inverse, double eps, void* dx,
                                      bool add, void* dweight, void* dbias, const stream& where) {
-  detail::check_batch_norm(s, type, eps);
+  detail::check_batch_norm(s, type, eps, where.device());
   const device_scope scope(where.device());
   const detail::scaling scale(type, add), written(type, false);
   detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {

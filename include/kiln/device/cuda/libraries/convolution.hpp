@@ -149,6 +149,17 @@ class cudnn_library {
     return all[static_cast<std::size_t>(device.index)];
   }
 
+  /// Whether cuDNN starts on this device. A failure is found out once; while a graph is captured it is not tried, and
+  /// true.
+  bool starts(Cuda device) {
+    const std::lock_guard lock(mutex_);
+    if (handle_ != nullptr) return true;
+    if (failed_) return false;
+    if (capturing) return true;
+    const device_scope scope(device);
+    return start() == cudnn_status::success;
+  }
+
   /// Calls f(handle) with the handle set to a stream, alone. The stream's device must be the current one.
   template <class F>
   void use(const stream& where, F&& f) {
@@ -158,7 +169,7 @@ class cudnn_library {
         throw device_error(
             "cuDNN: the first call on a device starts it, which cannot be done while a graph is captured; let "
             "capture() run the work once before (warm_ups)");
-      check(cudnn_api().create(&handle_), "cudnnCreate");
+      check(start(), "cudnnCreate");
     }
     check(cudnn_api().set_stream(handle_, where.handle()), "cudnnSetStream");
     f(handle_);
@@ -195,9 +206,18 @@ class cudnn_library {
   }
 
  private:
+  cudnn_status start() {
+    cudnn_handle made = nullptr;
+    const cudnn_status status = cudnn_api().create(&made);
+    failed_ = status != cudnn_status::success;
+    if (!failed_) handle_ = made;
+    return status;
+  }
+
   static constexpr std::size_t most_plans = 1024;
   device_lock mutex_;
   cudnn_handle handle_ = nullptr;
+  bool failed_ = false;
   std::map<std::array<std::int64_t, 20>, std::unique_ptr<convolution_plan>> plans_;
 };
 
@@ -222,6 +242,9 @@ void run_convolution(const convolution_sizes& s, dtype type, convolution_pass pa
 }
 
 }  // namespace detail
+
+/// Whether cuDNN can be opened and starts on a device. If not, the operations that kiln has kernels for run those.
+bool has_cudnn(Cuda device);
 
 /// Queues y = x * w + bias in a stream, with x (batch, channels, image), w (out_channels, channels / groups, kernel),
 /// bias (out_channels) or null, y (batch, out_channels, places), all contiguous and of one floating type, or x, w and y

@@ -32,6 +32,18 @@ KILN_INLINE void set_zero(void* to, std::int64_t elements, dtype type, bool add,
 
 }  // namespace detail
 
+KILN_INLINE bool has_cudnn(Cuda device) {
+  static const bool opens = [] {
+    try {
+      cudnn_api();
+      return true;
+    } catch (const device_error&) {
+      return false;
+    }
+  }();
+  return opens && detail::cudnn_library::of(device).starts(device);
+}
+
 KILN_INLINE void convolve(const convolution_sizes& s, dtype type, const void* x, const void* w, const void* bias,
                           void* y, bool allow_tf32, const stream& where) {
   detail::check_counts(s);
