@@ -96,6 +96,16 @@ class gpu_script(unittest.TestCase):
             self.assertRegex(self.steps("-peers")["torch"], state)
             self.assertIn("not there", self.steps("-peers")["jax"])
 
+    def test_the_libraries_of_the_system_stay_where_ours_are_added(self):
+        self.write("build-gpu/bin/benchmarks", """#!/bin/sh
+case ":${LD_LIBRARY_PATH:-}:" in *:"$PWD/build-gpu/lib/fallback":*) ;; *) echo 'no libstdc++'; exit 1 ;; esac
+echo "the folders are $LD_LIBRARY_PATH"
+""")
+        for before, after in (("/opt/nvidia/lib:/opt/more", ":/opt/nvidia/lib:/opt/more"), ("", "")):
+            self.run_script("run", KILN_GPU_STEPS="benchmarks", LD_LIBRARY_PATH=before)
+            self.assertIn(f"the folders are {self.root}/build-gpu/lib/fallback{after}\n",
+                          (self.root / "out/gpu-log.txt").read_text())
+
     def test_a_step_without_time_says_so_and_fails(self):
         status, words = self.run_script("run", KILN_GPU_SECONDS="0", KILN_GPU_STEPS="tests")
         self.assertEqual(status, 1, words)
