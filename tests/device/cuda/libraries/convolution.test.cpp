@@ -44,7 +44,7 @@ struct on_device {
   }
 };
 
-const convolution_sizes common{2, 4, 6, 2, {7, 6}, {4, 7}, {.kernel = {3, 2}, .stride = {2, 1}, .padding = 1}};
+const convolution_sizes usual{2, 4, 6, 2, {7, 6}, {4, 7}, {.kernel = {3, 2}, .stride = {2, 1}, .padding = 1}};
 
 template <class T>
 void compare(const convolution_sizes& s, dtype type) {
@@ -74,8 +74,8 @@ void compare(const convolution_sizes& s, dtype type) {
 
 TEST_CASE("convolutions and their gradients are those of the CPU") {
   emulate::stand_in();
-  compare<float>(common, dtype::float32);  // sums are exact in both
-  compare<double>(common, dtype::float64);
+  compare<float>(usual, dtype::float32);  // sums are exact in both
+  compare<double>(usual, dtype::float64);
   compare<float>({1, 3, 2, 1, {5, 9}, {5, 9}, {.kernel = 1}}, dtype::float32);
   compare<float>({3, 2, 2, 2, {9, 9}, {3, 3}, {.kernel = 3, .stride = 2, .dilation = 2}}, dtype::float32);
 }
