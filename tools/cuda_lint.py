@@ -35,6 +35,9 @@ class Nvrtc:
     """NVIDIA's compiler as a library, which says with -v what ptxas found."""
 
     def __init__(self, file):
+        # It opens its built-in functions by name, which the loader finds only if they are open or it knows the folder.
+        for companion in glob.glob(os.path.dirname(file) + "/libnvrtc-builtins.so.*") if "/" in file else []:
+            ctypes.CDLL(companion)
         self.api = ctypes.CDLL(file)
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.api.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
@@ -78,7 +81,8 @@ def find_compiler():
     """Nvrtc, Nvcc or None."""
     named = os.environ.get("KILN_LIBNVRTC")
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    folders = ["", "/usr/local/cuda/lib64/", "/usr/local/cuda-1*/lib64/"]
+    toolkits = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT") if os.environ.get(name)]
+    folders = [""] + [f"{root}/lib64/" for root in toolkits + ["/usr/local/cuda", "/usr/local/cuda-1*"]]
     folders += [f"{packed}/nvidia/{inside}/lib/" for packed in packages for inside in ("cu13", "cuda_nvrtc")]
     names = [f"{folder}libnvrtc.so.{major}" for major in (13, 12) for folder in folders]
     for name in [named] if named else names:

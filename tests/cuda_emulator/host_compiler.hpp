@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -23,6 +24,15 @@ inline void write_file(const std::string& path, std::string_view content) {
   std::ofstream file(path, std::ios::binary);
   file.write(content.data(), static_cast<std::streamsize>(content.size()));
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+/// The same at once: other processes may read or write the file at the same time, and find all of it or none. A file
+/// that cannot be written is left out.
+inline void write_whole_file(const std::string& path, std::string_view content) {
+  std::string own = path + ".XXXXXX";  // this thread's own
+  if (const int file = ::mkstemp(own.data()); file < 0 || ::close(file) != 0) return;
+  write_file(own, content);
+  if (std::rename(own.c_str(), path.c_str()) != 0) std::remove(own.c_str());
 }
 
 /// A folder that ends with its holder.

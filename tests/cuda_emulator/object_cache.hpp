@@ -3,9 +3,6 @@
 // kernels, which the host compiler takes most of their time for.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -38,11 +35,7 @@ class object_cache {
 
   /// Others may keep the same object at the same time, and read it.
   void keep(const std::string& object) const {
-    if (path_.empty()) return;
-    std::string own = path_ + ".XXXXXX";  // of this thread alone
-    if (const int file = ::mkstemp(own.data()); file < 0 || ::close(file) != 0) return;
-    write_file(own, source_ + object);
-    if (std::rename(own.c_str(), path_.c_str()) != 0) std::remove(own.c_str());
+    if (!path_.empty()) write_whole_file(path_, source_ + object);
   }
 
  private:

@@ -118,6 +118,7 @@ inline std::string stand_in_path() {
                            "module.hpp",
                            "host_compiler.hpp",
                            "object_cache.hpp",
+                           "collected_texts.hpp",
                            "block.hpp",
                            "resident.hpp",
                            "block_races.hpp",

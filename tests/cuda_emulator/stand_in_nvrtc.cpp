@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collected_texts.hpp"
 #include "module.hpp"
 
 namespace {
@@ -117,6 +118,7 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
     made->log = caught.what();
     return compilation;
   }
+  emulate::collect_text(made->text);
   return success;
 }
 int nvrtcGetProgramLogSize(program* made, std::size_t* size) {

@@ -146,6 +146,54 @@ class layers(planted):
                       r"spills.cu, sm_90: kiln_map_many: \d+ bytes of stack, \d+ of spills stored"):
             self.assertRegex(said.stdout, words)
 
+    # Texts as the printers write them are compiled together; one that NVRTC refuses is named alone, and again until it is
+    # right. What was accepted is compiled again only if it, or a header that it includes, has changed.
+    def test_cuda_texts(self):
+        sys.path.insert(0, str(tools))
+        import cuda_lint
+        if not isinstance(cuda_lint.find_compiler(), cuda_lint.Nvrtc):
+            self.skipTest("no NVRTC is here")
+        def printed(name, body):
+            self.write(f"texts/{name}.cu", f"""
+                #include <kernels/a.cuh>
+                namespace kiln::kernels {{
+                extern "C" __global__ void __launch_bounds__(256) kiln_{name}(float* x) {{ {body} }}
+                }}
+                using kiln::kernels::kiln_{name};
+                """)
+        def said():
+            ran = self.run_tool("cuda_texts.py", "texts", self.root)
+            return ran.returncode, ran.stdout
+        self.write("kernels/a.cuh", "#pragma once\n#include <kernels/b.cuh>\n")
+        self.write("kernels/b.cuh", "#pragma once\n__device__ inline float twice(float x) { return 2 * x; }\n")
+        printed("good", "*x = twice(*x);")
+        printed("fine", "*x = 1;")
+        self.write("texts/custom.cu", 'extern "C" __global__ void good(int* x) { *x = 1; }')
+        self.write("texts/cluster.cu", 'extern "C" __global__ void __cluster_dims__(2, 1, 1) f(int* x) { *x = 1; }')
+        self.assertRegex(said()[1], r"4 texts .* 4 compiled, 0 known")
+        printed("bad", "*x = thrice(*x);")
+        for _ in range(2):
+            status, words = said()
+            self.assertEqual(status, 1, words)
+            self.assertRegex(words, r"texts/bad.cu, sm_\d+: .*thrice")
+            self.assertRegex(words, r"5 texts .* 1 compiled, 4 known")
+        printed("bad", "int unused; *x = 3;")  # a warning is a refusal
+        self.assertRegex(said()[1], r"texts/bad.cu, sm_\d+: .*unused")
+        printed("bad", "*x = 3;")
+        self.write("kernels/b.cuh", "#pragma once\n__device__ inline float twice(float x) { return x + x; }\n")
+        status, words = said()
+        self.assertEqual(status, 0, words)
+        self.assertRegex(words, r"5 texts .* 3 compiled, 2 known")
+        ran = self.run_tool("cuda_texts.py", "texts", self.root, "--all")
+        self.assertRegex(ran.stdout, r"5 texts .* \d+ compiled, 5 known")
+
+    def test_cuda_texts_an_installed_nvrtc_must_open(self):
+        for installed, status, words in (("/some/libnvrtc.so", 1, "but was not opened"), ("", 77, "SKIPPED: no NVRTC")):
+            ran = subprocess.run([sys.executable, str(tools / "cuda_texts.py"), "texts", "."], text=True, cwd=self.root,
+                                 capture_output=True, env={"KILN_LIBNVRTC": "/nowhere", "KILN_TEST_NVRTC": installed})
+            self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
+            self.assertIn(words, ran.stdout)
+
     def test_layers_cycle_by_a_second_part(self):
         self.header("kiln/core/c_impl.hpp", "#include <kiln/core/d.hpp>")
         self.header("kiln/core/d.hpp", "#include <kiln/core/c.hpp>")

@@ -6,6 +6,7 @@
 #include <kiln/device/cuda/plan/source.hpp>
 #include <kiln/device/cuda/print/skeletons.hpp>
 
+#include "cuda_emulator/collected_texts.hpp"
 #include "cuda_emulator/module.hpp"
 #include "cuda_emulator/stand_in.hpp"
 #include "cuda_emulator/watch.hpp"
@@ -61,6 +62,7 @@ class module {
   explicit module(const std::string& text, const std::vector<emulate::named_text>& headers = emulated::headers()) {
     if (!emulate::on_gpu()) {
       emulated_.emplace(text, headers);
+      emulate::collect_text(text);
       return;
     }
     const kiln::Cuda device;
