@@ -131,6 +131,6 @@ TEST_CASE("fuzz: drawn programs over drawn layouts give what plain loops give") 
       t.make();
       interpret(t, k);
     }
-    run_all(tasks, 5e-5, false);
+    run_all(tasks, 5e-5);
   }
 }

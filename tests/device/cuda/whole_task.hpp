@@ -7,7 +7,6 @@
 #include <kiln/tape/expand.hpp>
 
 #include "device/cuda/naive_tape.hpp"
-#include "device/cuda/nvrtc_compile.hpp"
 #include "tape/sheet.hpp"
 
 #include <doctest/doctest.h>
@@ -103,7 +102,7 @@ inline dims packed(const dims& domain, std::uint32_t kept) {
 }
 inline constexpr std::uint32_t everywhere = 0xffffffffu;
 
-inline void run_all(std::deque<whole_task>& tasks, double tolerance, bool compile = true) {
+inline void run_all(std::deque<whole_task>& tasks, double tolerance) {
   std::string text;
   std::set<std::string> seen;
   for (const whole_task& t : tasks)
@@ -111,11 +110,6 @@ inline void run_all(std::deque<whole_task>& tasks, double tolerance, bool compil
       if (seen.insert(s.name).second) text += s.text;
   const emulated::module module(text, emulated::headers());
   for (whole_task& t : tasks) t.run_and_check(module, tolerance);
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!compile || !nvrtc.available()) return;
-  const auto made = nvrtc.compile(text, 90);
-  CHECK_MESSAGE(made.log.empty(), made.log);
-  CHECK(made.good);
 }
 
 }  // namespace whole

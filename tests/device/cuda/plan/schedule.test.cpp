@@ -146,7 +146,7 @@ TEST_CASE("schedule: few long rows are cut into parts, so that more than a few b
   CHECK(clusters.launches[0].how.shape == cuda::kernel_shape::cluster_per_row);
   CHECK(clusters.launches[0].blocks == 6);
   CHECK(tasks[0].launches[0].blocks > 3);
-  run_all(tasks, 2e-5, false);
+  run_all(tasks, 2e-5);
 }
 
 TEST_CASE("schedule: nothing to reduce gives the identity, or an error that says so") {

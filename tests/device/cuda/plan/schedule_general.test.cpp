@@ -94,7 +94,7 @@ TEST_CASE("schedule_general: drawn layouts give what plain loops give, with one 
     }
     CHECK(of_tape.size() == 1);
     CHECK(all.size() <= 1 + 2 * 3 + 4);  // copies and sums that store two types, by adding or not, and packing
-    run_all(tasks, 3e-5, kind == 2);
+    run_all(tasks, 3e-5);
   }
 }
 

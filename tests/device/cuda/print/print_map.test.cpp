@@ -6,7 +6,6 @@
 #include <kiln/core/philox.hpp>
 
 #include "device/cuda/emulated.hpp"
-#include "device/cuda/nvrtc_compile.hpp"
 #include "tape/sheet.hpp"
 
 #include <doctest/doctest.h>
@@ -141,11 +140,6 @@ TEST_CASE("print_map: 60 drawn layouts of leaves and results give what plain loo
     }
     CHECK_MESSAGE(wrong == 0, c.printed.text);
   }
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) return;
-  const auto made = nvrtc.compile(texts, 90);
-  CHECK_MESSAGE(made.log.empty(), made.log);
-  CHECK(made.good);
 }
 
 TEST_CASE("print_map: 140 tensors are one kernel, and so are the gradients of 64") {
@@ -198,10 +192,6 @@ TEST_CASE("print_map: 140 tensors are one kernel, and so are the gradients of 64
       }
     CHECK(wrong == 0);
   }
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) return;
-  const auto made = nvrtc.compile(text, 80);
-  CHECK_MESSAGE(made.good, made.log);
 }
 
 TEST_CASE("print_map: the text opens with formula, tape and specialisation") {
@@ -261,88 +251,6 @@ TEST_CASE("print_map: a map in place is not read through the read-only cache, an
   p.apart = true;
   CHECK_THROWS_WITH_AS(run(), doctest::Contains("__restrict__ parameter, and writes another value there"),
                        emulate::failure);
-}
-
-TEST_CASE("print_map: contiguous floats move 16 bytes at a time, through the read-only path") {
-  // Looked at in the compiled text of the kernel: NVRTC has no say in what the loads become on the device.
-  sheet s;
-  s.result(s.leaf(0) * s.leaf(1));
-  alignas(64) static float x[192];
-  cuda::task job = cuda::task_for(view_of(s.p), {64});
-  job.leaves[0] = {x, {1}, dtype::float32};
-  job.leaves[1] = {x + 64, {1}, dtype::float32};
-  job.results[0].data = x + 128;
-  job.results[0].strides = {1};
-  const cuda::plan p = cuda::plan_map(job);
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) return;
-  const std::string ptx = nvrtc.ptx(cuda::print_map(job, p).text, 90);
-  auto count = [&](const std::string& what) {
-    int n = 0;
-    for (std::size_t at = ptx.find(what); at != std::string::npos; at = ptx.find(what, at + 1)) ++n;
-    return n;
-  };
-  CHECK(count("ld.global.nc.v4") == 2);
-  CHECK(count("st.global.v4") == 1);
-  CHECK(count(".local") == 0);
-}
-
-TEST_CASE("print_map: random numbers cost one round of Philox for four, rows of a table are taken 16 bytes at a time") {
-  const auto push = [](sheet& s, leaf_kind kind, std::int16_t slot, int a = -1, int b = -1) {
-    return s.p.push({.code = opcode::leaf,
-                     .type = dtype::float32,
-                     .a = static_cast<std::int16_t>(a),
-                     .b = static_cast<std::int16_t>(b),
-                     .slot = slot,
-                     .literal = static_cast<std::uint64_t>(kind)});
-  };
-  const auto number = [](sheet& s, std::int16_t slot) {
-    return s.p.push({.code = opcode::scalar, .type = dtype::int64, .slot = slot});
-  };
-  alignas(64) static float x[4096];
-  static const std::int64_t index[8] = {};
-  sheet drawn;
-  const int numbers = push(drawn, leaf_kind::uniform, 0, number(drawn, 0), number(drawn, 1));
-  drawn.result(symbol{&drawn.p, numbers} * 2);
-  cuda::task draws = cuda::task_for(view_of(drawn.p), {512});
-  draws.leaves[0].data = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(random_places));
-  draws.leaves[0].strides = {1};
-  draws.results[0].data = x;
-  draws.results[0].strides = {1};
-  sheet taken;
-  const symbol way = taken.leaf(0, dtype::int64) * symbol{&taken.p, number(taken, 0)};
-  const int table = push(taken, leaf_kind::address, 1);
-  taken.result(symbol{&taken.p, taken.p.push({.code = opcode_of("take"),
-                                              .type = dtype::float32,
-                                              .a = static_cast<std::int16_t>(way.id),
-                                              .b = static_cast<std::int16_t>(table)})} *
-               2);
-  cuda::task takes = cuda::task_for(view_of(taken.p), {8, 64});
-  takes.leaves[0].data = index;
-  takes.leaves[0].strides = {1, 0};
-  takes.leaves[1].data = x;
-  takes.leaves[1].strides = {0, 1};
-  takes.results[0].data = x + 2048;
-  takes.results[0].strides = {64, 1};
-  const auto text_of = [](cuda::task& job) {
-    const cuda::plan p = cuda::plan_map(job);
-    return cuda::print_map(job, p).text;
-  };
-  const std::string draws_text = text_of(draws), takes_text = text_of(takes);
-  CHECK(draws_text.find("load_vector<4>(x0 + i, some)") != std::string::npos);
-  CHECK(takes_text.find("taken_together<4>(") != std::string::npos);
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) return;
-  auto count = [&](const std::string& ptx, const std::string& what) {
-    int n = 0;
-    for (std::size_t at = ptx.find(what); at != std::string::npos; at = ptx.find(what, at + 1)) ++n;
-    return n;
-  };
-  const std::string draws_ptx = nvrtc.ptx(draws_text, 90), takes_ptx = nvrtc.ptx(takes_text, 90);
-  CHECK(count(draws_ptx, "mul.wide.u32") == 20);  // two products in each of ten rounds
-  CHECK(count(draws_ptx, ".local") == 0);
-  CHECK(count(takes_ptx, "ld.global.v4") + count(takes_ptx, "ld.global.nc.v4") == 1);
-  CHECK(count(takes_ptx, ".local") == 0);
 }
 
 TEST_CASE("print_map: in place, the result may be where a leaf is") {

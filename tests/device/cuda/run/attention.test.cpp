@@ -6,8 +6,6 @@
 
 #include <cuda_emulator/stand_in.hpp>
 
-#include "device/cuda/nvrtc_compile.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -245,19 +243,4 @@ TEST_CASE("cuda attention: what the kernels do not take") {
   CHECK_FALSE(cuda::can_attend(job, {}));
   job.value_width = 8, job.matrices = std::int64_t{1} << 31;
   CHECK_FALSE(cuda::can_attend(job, {}));
-}
-
-TEST_CASE("cuda attention: compiles for tensor cores, and for others") {
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) return;
-  using cuda::attention_kernel;
-  const std::string half_text = print_attention(attention_kernel::forward, dtype::float16, 64).text +
-                                print_attention(attention_kernel::backward_keys, dtype::bfloat16, 32).text;
-  const std::string wide_text = print_attention(attention_kernel::backward_queries, dtype::float32, 128).text +
-                                print_attention(attention_kernel::common, dtype::float64, 32).text;
-  for (const auto& [text, architecture] : {std::pair(half_text, 80), std::pair(wide_text, 100)}) {
-    const auto made = nvrtc.compile(text, architecture);
-    CHECK_MESSAGE(made.log.empty(), made.log);
-    CHECK(made.good);
-  }
 }

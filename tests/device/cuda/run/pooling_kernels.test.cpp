@@ -5,8 +5,6 @@
 
 #include <cuda_emulator/stand_in.hpp>
 
-#include "device/cuda/nvrtc_compile.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -104,18 +102,4 @@ TEST_CASE("pool: windows of every kind, with ties and a nan") {
   check({2, {7, 6}, {4, 3}, {.kernel = 3, .stride = 2, .padding = 1}}, {.padding = true});
   check({1, {8, 8}, {4, 6}, {.kernel = {3, 2}, .stride = 1, .dilation = {2, 2}}}, {.fixed = 4});
   check({1, {5, 5}, {3, 3}, {.kernel = 2, .stride = 2}}, {});  // ceil_mode: the last window reaches over the edge
-}
-
-TEST_CASE("pool: compiles for every floating type and four architectures") {
-  const auto& nvrtc = nvrtc_test::library::instance();
-  if (!nvrtc.available()) return;
-  std::string text;
-  for (const dtype type : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
-    for (const int which : {0, 1, 2, 3})
-      text += cuda::print_pooling(static_cast<cuda::pooling_kernel>(which), type).text;
-  for (const int architecture : {80, 90, 100, 120}) {
-    const auto made = nvrtc.compile(text, architecture);
-    CHECK_MESSAGE(made.log.empty(), made.log);
-    CHECK(made.good);
-  }
 }

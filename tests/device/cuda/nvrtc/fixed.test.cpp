@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// NVRTC compiles the kernels whose texts depend on types alone: gather and scatter, poolings, random numbers, float8.
+// What they compute is tested on the emulator.
+#include <kiln/device/cuda/print/float8_text.hpp>
+#include <kiln/device/cuda/print/print_index.hpp>
+#include <kiln/device/cuda/print/print_random.hpp>
+#include <kiln/device/cuda/run/pooling_kernels.hpp>
+
+#include "device/cuda/nvrtc/nvrtc_compile.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+using namespace kiln;
+using cuda::index_kernel;
+using nvrtc_test::count;
+
+namespace {
+
+constexpr std::array floating_types{dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
+constexpr std::array all_types{dtype::boolean, dtype::uint8,   dtype::int8,     dtype::int16,   dtype::int32,
+                               dtype::int64,   dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
+
+}  // namespace
+
+TEST_CASE("nvrtc: every kernel of gather and scatter compiles for every type") {
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) return;
+  std::array<std::string, 4> texts;  // for each architecture in turn
+  std::set<std::string> seen;
+  for (const index_kernel which : {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add,
+                                   index_kernel::make_keys, index_kernel::radix_count, index_kernel::radix_scan,
+                                   index_kernel::radix_place, index_kernel::sum_chunks, index_kernel::sum_in_order})
+    for (const auto& [wide, wide_walk] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
+      for (const dtype type : all_types) {
+        if (which == index_kernel::scatter_add && size_of(type) == 1) continue;  // see run_index
+        const cuda::source s = cuda::print_index(which, type, wide, wide_walk);
+        if (seen.insert(s.name).second) texts[seen.size() % 4] += s.text;
+      }
+  CHECK(seen.size() == 2 * (20 + 20 + 14 + 2 + 10 + 10) + 3);
+  nvrtc.check_compiles(texts[0], {80});
+  nvrtc.check_compiles(texts[1], {90});
+  nvrtc.check_compiles(texts[2], {100});
+  nvrtc.check_compiles(texts[3], {120});
+}
+
+TEST_CASE("nvrtc: gather and scatter with 32-bit counts divide nothing, but by multiplying") {
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) return;
+  const auto divides = [&](bool wide_walk) {
+    std::string text;
+    for (const index_kernel which : {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add,
+                                     index_kernel::make_keys, index_kernel::sum_chunks, index_kernel::sum_in_order})
+      text += cuda::print_index(which, dtype::float32, true, wide_walk).text;
+    const std::string ptx = nvrtc.ptx(text, 90);
+    REQUIRE(!ptx.empty());
+    return count(ptx, "div.s64") + count(ptx, "div.s32") + count(ptx, "rem.s") > 0;
+  };
+  CHECK_FALSE(divides(false));
+  CHECK(divides(true));
+}
+
+TEST_CASE("nvrtc: poolings compile for every floating type") {
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) return;
+  std::string text;
+  for (const dtype type : floating_types)
+    for (const int which : {0, 1, 2, 3})
+      text += cuda::print_pooling(static_cast<cuda::pooling_kernel>(which), type).text;
+  nvrtc.check_compiles(text, {80, 90, 100, 120});
+}
+
+TEST_CASE("nvrtc: random numbers compile for every type") {
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) return;
+  std::string text;
+  for (const dtype type : floating_types)
+    for (const auto kind : {cuda::random_kind::uniform, cuda::random_kind::normal})
+      text += cuda::print_random(kind, type).text;
+  for (const dtype type : all_types) text += cuda::print_random(cuda::random_kind::integers, type).text;
+  nvrtc.check_compiles(text, {80, 90, 100, 120});
+}
+
+TEST_CASE("nvrtc: conversions of float8 compile for GPUs with float8 products and without") {
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (!nvrtc.available()) return;
+  for (const char* text : {kiln::cuda::float8_encoder_text, kiln::cuda::float8_decoder_text})
+    nvrtc.check_compiles(text, {80, 90, 100});
+}
