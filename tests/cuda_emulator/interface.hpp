@@ -46,6 +46,7 @@ using entry = void (*)(void** arguments);
 
 /// A kernel, how many bytes each of its parameters has, which is what a launch has to copy, how many threads of a block
 /// it is compiled for, and a 'r' for each parameter that is read through the read-only cache, `const T* __restrict__`.
+/// `declared_shared`: bytes of shared memory that it declares, -1 if its text does not tell.
 struct kernel {
   entry run;
   const bytes* sizes;
@@ -53,6 +54,7 @@ struct kernel {
   bytes most_threads = 1024;
   const char* read_only = "";
   unsigned cluster = 1;  // blocks, along x
+  long declared_shared = -1;
 };
 
 /// What the lanes of each warp of a block show each other in an instruction that they do together (device_mma.hpp).

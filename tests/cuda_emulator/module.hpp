@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "block.hpp"
+#include "fake_driver/declared_shared.hpp"
 #include "host_compiler.hpp"
 #include "object_cache.hpp"
 
@@ -27,6 +28,7 @@ inline namespace KILN_EMULATOR_SWITCH {
 /// A file `name` of the text's own folder, found by `#include "name"` in it.
 struct named_text {
   std::string name, text;
+  bool operator==(const named_text&) const = default;
 };
 
 namespace detail {
@@ -114,6 +116,13 @@ inline std::string with_dynamic_shared(std::string text) {
   return text;
 }
 
+/// Shared memory that a kernel of a text declares; -1 if that cannot be told without a compiler.
+inline long declared_shared_of(std::string_view text, const std::string& kernel,
+                               const std::vector<named_text>& headers) {
+  const auto bytes = declared_shared_bytes(text, kernel, headers);
+  return bytes ? static_cast<long>(*bytes) : -1;
+}
+
 /// Compiles CUDA text into the bytes of a shared object. Throws failure with the compiler's words if it does not
 /// compile. The kernels must be `extern "C" __global__ void`.
 inline std::string compile(std::string_view text, const std::vector<named_text>& headers = {}) {
@@ -124,7 +133,8 @@ inline std::string compile(std::string_view text, const std::vector<named_text>&
              "{&emulator::call<&" + name + ">::run, emulator::call<&" + name + ">::sizes, emulator::call<&" + name +
              ">::count, " + std::to_string(attribute_of(text, name, "__launch_bounds__", 1024)) + ", \"" +
              read_only_parameters(text, name) + "\", " +
-             std::to_string(attribute_of(text, name, "__cluster_dims__", 1)) + "};\n";
+             std::to_string(attribute_of(text, name, "__cluster_dims__", 1)) + ", " +
+             std::to_string(declared_shared_of(text, name, headers)) + "};\n";
   whole += "KILN_EMULATOR_UNCHECKED emulator::device_view kiln_device_view() { return emulator::view(); }\n}\n";
   // Not optimised: to compile takes longer than to run.
   const std::string command = host_compiler() +

@@ -40,7 +40,6 @@ driver_result refuse_in_capture() {
 }
 
 constexpr int multiprocessors = 4;
-constexpr std::size_t registers_of_a_block = 65536;
 
 // Null for the default stream, which every context has.
 context_object* context_of(stream_handle handle) {
@@ -81,32 +80,43 @@ constexpr error_words errors[] = {
      "operation not permitted when stream is capturing"},
     {driver_result::stream_capture_unjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
      "capturing stream has unjoined work"},
+    {driver_result::invalid_cluster_size, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cluster misconfiguration"},
 };
 
+// Memory that was freed before the device came to it: a real device would read or write whatever is there by then.
+driver_result work_on_freed_memory(const char* what) {
+  state::instance().report = std::string("a queued ") + what + " uses memory that was freed before its turn";
+  return driver_result::illegal_address;
+}
+
+// As the driver does: pinned memory is read and written when the stream comes to the copy. Other memory of the host is
+// read before the call returns, and written before it returns.
 driver_result copy(device_pointer to, std::uint64_t from, std::size_t bytes, stream_handle stream, bool to_device,
                    bool from_device) {
   auto& all = state::instance();
   if (bytes == 0) return ok;
   if (to_device && !all.is_device(to, bytes)) return driver_result::invalid_value;
   if (from_device && !all.is_device(from, bytes)) return driver_result::invalid_value;
-  const auto work = [=] {
-    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-    return ok;
-  };
   stream_object* const where = stream_of(stream);
-  // As the driver does: memory that is not pinned is read before the call returns, and written before it returns.
   const bool pageable_source = !from_device && all.block_of(from, bytes) == nullptr;
   const bool pageable_target = !to_device && all.block_of(to, bytes) == nullptr;
   if (where->capture != nullptr && pageable_target) return driver_result::stream_capture_unsupported;
   if (pageable_source && where->capture == nullptr) {
     auto kept = std::make_shared<std::vector<char>>(bytes);
     std::memcpy(kept->data(), reinterpret_cast<const void*>(from), bytes);
-    return all.enqueue(where, [=] {
+    return all.enqueue(where, [=, &all] {
+      if (all.block_of(to, bytes) == nullptr) return work_on_freed_memory("copy");
       std::memcpy(reinterpret_cast<void*>(to), kept->data(), bytes);
       return ok;
     });
   }
-  all.enqueue(where, work);
+  all.enqueue(where, [=, &all] {
+    if ((!pageable_source && all.block_of(from, bytes) == nullptr) ||
+        (!pageable_target && all.block_of(to, bytes) == nullptr))
+      return work_on_freed_memory("copy");
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return ok;
+  });
   return pageable_target ? all.finish(where) : ok;
 }
 
@@ -117,6 +127,36 @@ std::size_t kernels_in(std::string_view image) {
   for (auto at = image.find(mark); at != image.npos; at = image.find(mark, at + mark.size()))
     names.insert(image.substr(at, image.find('\0', at) - at));
   return names.size();
+}
+
+// The facts of a function's kernel: those of its code, or of its text where that is not compiled.
+bool find_kernel(function_object& function) {
+  const module_object& module = *function.module;
+  if (module.code != nullptr) {
+    const emulator::kernel* const found = module.code->find(function.name);
+    if (found != nullptr) function.kernel = *found;
+    return found != nullptr;
+  }
+  const auto& [text, headers] = *module.text;
+  const auto names = emulate::kernels_of(text);
+  if (std::find(names.begin(), names.end(), function.name) == names.end()) return false;
+  const int threads = emulate::attribute_of(text, function.name, "__launch_bounds__", 1024),
+            cluster = emulate::attribute_of(text, function.name, "__cluster_dims__", 1);
+  function.kernel = {.run = nullptr,
+                     .sizes = nullptr,
+                     .count = 0,
+                     .most_threads = static_cast<std::size_t>(threads),
+                     .cluster = static_cast<unsigned>(cluster),
+                     .declared_shared = emulate::declared_shared_of(text, function.name, *headers)};
+  return true;
+}
+
+// Compiles the text of a function that has no code yet. Throws emulate::failure.
+void need_code(function_object& function) {
+  module_object& module = *function.module;
+  if (module.code == nullptr)
+    module.code = std::make_unique<emulate::module>(module.text->text, *module.text->headers);
+  if (function.kernel.run == nullptr) find_kernel(function);
 }
 
 // The arguments of a launch, kept until it runs.
@@ -143,7 +183,8 @@ extern "C" {
 
 // ---- for tests ----
 /// Settings: devices, version, memory (bytes a device has), registers (of a thread of any kernel), seed (of the order
-/// of blocks and threads), fail_allocation, fail_launch, fail_host_allocation (countdowns), reset.
+/// of blocks and threads), run_kernels (0: texts are not compiled, launches are only checked), fail_allocation,
+/// fail_launch, fail_host_allocation (countdowns), reset.
 void kiln_stand_in_set(const char* name, long long value) {
   auto& all = state::instance();
   const guard lock(all.mutex);
@@ -155,6 +196,7 @@ void kiln_stand_in_set(const char* name, long long value) {
     std::erase_if(all.settings, [](const auto& entry) { return entry.first.starts_with("fail_"); });
     all.settings["memory"] = 1LL << 30;
     all.settings["registers"] = 32;
+    all.settings["run_kernels"] = 1;
     return;
   }
   all.settings[name] = value;
@@ -225,7 +267,7 @@ driver_result cuDeviceGetAttribute(int* value, device_attribute which, device_nu
     case device_attribute::max_threads_per_block:
       return *value = 1024, ok;
     case device_attribute::max_shared_memory_per_block:
-      return *value = 48 << 10, ok;
+      return *value = static_cast<int>(shared_without_permission), ok;
     case device_attribute::multiprocessor_count:
       return *value = multiprocessors, ok;
     case device_attribute::l2_cache_size:
@@ -237,7 +279,7 @@ driver_result cuDeviceGetAttribute(int* value, device_attribute which, device_nu
     case device_attribute::compute_capability_minor:
       return *value = static_cast<int>(state::instance().settings["architecture"] % 10), ok;
     case device_attribute::max_shared_memory_per_block_optin:
-      return *value = 227 << 10, ok;
+      return *value = static_cast<int>(limits_of(state::instance().settings["architecture"]).shared_of_a_block), ok;
     case device_attribute::memory_pools_supported:
       return *value = 0, ok;
   }
@@ -374,8 +416,9 @@ driver_result cuMemsetD8Async(device_pointer to, unsigned char byte, std::size_t
   const guard lock(all.mutex);
   if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   if (!all.is_device(to, bytes)) return driver_result::invalid_value;
-  return all.enqueue(stream_of(stream), [=] {
-    std::memset(reinterpret_cast<void*>(to), byte, bytes);
+  return all.enqueue(stream_of(stream), [=, &all] {
+    if (all.block_of(to, bytes) == nullptr) return work_on_freed_memory("memset");
+    if (all.runs_kernels()) std::memset(reinterpret_cast<void*>(to), byte, bytes);
     return ok;
   });
 }
@@ -416,15 +459,14 @@ driver_result cuStreamQuery(stream_handle stream) {
 driver_result cuStreamWaitEvent(stream_handle stream, event_handle handle, unsigned) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  const auto event = handle->state;
   if (const auto bad = enter_in(__func__, context_of(stream)); bad != ok) return bad;
   stream_object* const where = stream_of(stream);
-  if (event->capture != nullptr) {  // joins the capture; the order of the calls is an order that a graph allows
-    where->capture = event->capture;
+  if (handle->capture != nullptr) {  // joins the capture; the order of the calls is an order that a graph allows
+    where->capture = handle->capture;
     return ok;
   }
-  if (event->recorded == 0) return ok;
-  return all.enqueue(where, [&all, event, which = event->recorded] { return all.reach(event, which); });
+  if (handle->mark == nullptr) return ok;
+  return all.enqueue(where, [&all, mark = handle->mark] { return all.reach(*mark); });
 }
 driver_result cuEventCreate(event_handle* event, unsigned) {
   const guard lock(state::instance().mutex);
@@ -442,39 +484,30 @@ driver_result cuEventDestroy_v2(event_handle handle) {
 driver_result cuEventRecord(event_handle handle, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  const auto event = handle->state;
   if (const auto bad = enter_in(__func__, handle->context); bad != ok) return bad;
   stream_object* const where = stream_of(stream);
   if (where->context != handle->context) return driver_result::invalid_handle;
-  event->capture = where->capture;
-  if (where->capture != nullptr) return ok;
-  event->stream = where;
-  const std::uint64_t which = ++event->recorded;
-  return all.enqueue(where, [event, which] {
-    event->reached = which;
-    return ok;
-  });
+  handle->capture = where->capture;
+  if (where->capture == nullptr) handle->mark = all.mark(where);
+  return ok;
 }
 driver_result cuEventQuery(event_handle handle) {
   const guard lock(state::instance().mutex);
-  const auto event = handle->state;
   if (const auto bad = enter_in(__func__, handle->context); bad != ok) return bad;
-  return event->reached == event->recorded ? ok : driver_result::not_ready;
+  return handle->mark == nullptr || handle->mark->reached ? ok : driver_result::not_ready;
 }
 driver_result cuEventSynchronize(event_handle handle) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  const auto event = handle->state;
   if (const auto bad = enter_in(__func__, handle->context); bad != ok) return bad;
-  if (event->capture != nullptr) return driver_result::stream_capture_unsupported;
-  return all.reach(event, event->recorded);
+  if (handle->capture != nullptr) return driver_result::stream_capture_unsupported;
+  return handle->mark == nullptr ? all.final_error : all.reach(*handle->mark);
 }
 driver_result cuEventElapsedTime(float* milliseconds, event_handle from, event_handle to) {
   const guard lock(state::instance().mutex);
   if (const auto bad = enter_in(__func__, from->context); bad != ok) return bad;
-  if (from->state->recorded == 0 || to->state->recorded == 0) return driver_result::invalid_handle;
-  if (from->state->reached != from->state->recorded || to->state->reached != to->state->recorded)
-    return driver_result::not_ready;
+  if (from->mark == nullptr || to->mark == nullptr) return driver_result::invalid_handle;
+  if (!from->mark->reached || !to->mark->reached) return driver_result::not_ready;
   *milliseconds = 1;
   return ok;
 }
@@ -484,21 +517,28 @@ driver_result cuModuleLoadData(module_handle* module, const void* image) {
   auto& all = state::instance();
   const guard lock(all.mutex);
   if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
+  auto loaded = std::make_unique<module_object>();
+  loaded->context = current;
+  if (std::strncmp(static_cast<const char*>(image), kept_text_mark.data(), kept_text_mark.size()) == 0) {
+    const auto number = std::strtoull(static_cast<const char*>(image) + kept_text_mark.size(), nullptr, 10);
+    if (number >= all.texts.size()) return driver_result::invalid_image;
+    loaded->text = &all.texts[number];
+    *module = loaded.release();
+    return ok;
+  }
   // No size comes with the image; a shared object ends with its section headers.
   ElfW(Ehdr) head;
   std::memcpy(&head, image, sizeof head);
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_type != ET_DYN) return driver_result::invalid_image;
   const std::size_t size = head.e_shoff + std::size_t{head.e_shentsize} * head.e_shnum;
   try {
-    auto loaded = std::make_unique<module_object>();
-    loaded->context = current;
     loaded->kernels = kernels_in({static_cast<const char*>(image), size});
     loaded->code = std::make_unique<emulate::module>(std::string(static_cast<const char*>(image), size), true);
-    *module = loaded.release();
   } catch (const std::exception& caught) {
     all.report = caught.what();
     return driver_result::invalid_image;
   }
+  *module = loaded.release();
   return ok;
 }
 driver_result cuModuleUnload(module_handle module) {
@@ -510,17 +550,24 @@ driver_result cuModuleUnload(module_handle module) {
 driver_result cuModuleGetFunction(function_handle* function, module_handle module, const char* name) {
   const guard lock(state::instance().mutex);
   if (const auto bad = enter_in(__func__, module->context); bad != ok) return bad;
-  const emulator::kernel* const kernel = module->code->find(name);
-  if (kernel == nullptr) return driver_result::not_found;
-  const std::size_t declared = module->kernels == 1 ? module->code->shared_bytes() : 0;
-  const int dynamic = (48 << 10) - static_cast<int>(declared);  // what a kernel may ask for unless more is allowed
-  *function = &(module->functions[name] = {module->code.get(), kernel, module->context, declared, dynamic});
+  function_object made;
+  made.module = module;
+  made.name = name;
+  if (!find_kernel(made)) return driver_result::not_found;
+  if (made.kernel.declared_shared >= 0)
+    made.declared_shared = static_cast<std::size_t>(made.kernel.declared_shared);
+  else if (module->kernels == 1)
+    made.declared_shared = module->code->shared_bytes();
+  made.dynamic_shared_limit = shared_without_permission - made.declared_shared;
+  *function = &(module->functions[name] = made);
   return ok;
 }
 driver_result cuFuncGetAttribute(int* value, function_attribute which, function_handle function) {
+  const guard lock(state::instance().mutex);
+  if (const auto bad = enter_in(__func__, function->module->context); bad != ok) return bad;
   switch (which) {
     case function_attribute::max_threads_per_block:
-      return *value = static_cast<int>(function->kernel->most_threads), ok;
+      return *value = static_cast<int>(function->kernel.most_threads), ok;
     case function_attribute::shared_size_bytes:
       return *value = static_cast<int>(function->declared_shared), ok;
     case function_attribute::local_size_bytes:
@@ -528,38 +575,46 @@ driver_result cuFuncGetAttribute(int* value, function_attribute which, function_
     case function_attribute::registers:
       return *value = static_cast<int>(state::instance().settings["registers"]), ok;
     case function_attribute::max_dynamic_shared_size_bytes:
-      return *value = function->dynamic_shared_limit, ok;
+      return *value = static_cast<int>(function->dynamic_shared_limit), ok;
   }
   return driver_result::invalid_value;
 }
 driver_result cuFuncGetParamInfo(function_handle function, std::size_t index, std::size_t* offset, std::size_t* size) {
-  if (index >= function->kernel->count) return driver_result::invalid_value;
+  const guard lock(state::instance().mutex);
+  need_code(*function);
+  if (index >= function->kernel.count) return driver_result::invalid_value;
   *offset = 0;
   for (std::size_t i = 0; i <= index; ++i) {
-    *size = function->kernel->sizes[i];
+    *size = function->kernel.sizes[i];
     *offset = (*offset + *size - 1) / *size * *size + (i < index ? *size : 0);
   }
   return ok;
 }
 driver_result cuFuncSetAttribute(function_handle function, function_attribute which, int value) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter_in(__func__, function->module->context); bad != ok) return bad;
+  const std::size_t most = limits_of(all.settings["architecture"]).shared_of_a_block;
   if (which != function_attribute::max_dynamic_shared_size_bytes || value < 0 ||
-      value > (227 << 10) - static_cast<int>(function->declared_shared))
+      static_cast<std::size_t>(value) + function->declared_shared > most)
     return driver_result::invalid_value;
-  function->dynamic_shared_limit = value;
+  function->dynamic_shared_limit = static_cast<std::size_t>(value);
   return ok;
 }
 driver_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, function_handle function, int threads,
                                                           std::size_t shared) {
-  const guard lock(state::instance().mutex);
-  if (shared > static_cast<std::size_t>(function->dynamic_shared_limit)) return driver_result::invalid_value;
-  const int registers = static_cast<int>(std::max(1LL, state::instance().settings["registers"]));
-  *blocks = std::min({32, 2048 / std::max(threads, 1), 65536 / (registers * std::max(threads, 1)),
-                      static_cast<int>((227u << 10) / std::max<std::size_t>(shared, 1))});
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  if (const auto bad = enter_in(__func__, function->module->context); bad != ok) return bad;
+  if (shared > function->dynamic_shared_limit) return driver_result::invalid_value;
+  *blocks = resident_blocks(limits_of(all.settings["architecture"]), static_cast<std::size_t>(threads),
+                            static_cast<std::size_t>(all.settings["registers"]), shared + function->declared_shared);
   return ok;
 }
 driver_result cuOccupancyMaxActiveClusters(int* clusters, function_handle function, const launch_config* config) {
-  const unsigned cluster = function->kernel->cluster;
-  if (config->grid_x % cluster != 0 || config->attribute_count != 0) return driver_result::invalid_value;
+  const unsigned cluster = function->kernel.cluster;
+  if (config->attribute_count != 0) return driver_result::invalid_value;
+  if (config->grid_x % cluster != 0) return driver_result::invalid_cluster_size;
   const unsigned threads = config->block_x * config->block_y * config->block_z;
   int blocks = 0;
   const driver_result result =
@@ -572,24 +627,31 @@ driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned
                              stream_handle stream, void** arguments, void**) {
   auto& all = state::instance();
   const guard lock(all.mutex);
-  if (const auto bad = enter_in(__func__, function->context); bad != ok) return bad;
-  if (context_of(stream) != function->context && stream != nullptr) return driver_result::invalid_handle;
+  const context_object* const context = function->module->context;
+  if (const auto bad = enter_in(__func__, context); bad != ok) return bad;
+  if (context_of(stream) != context && stream != nullptr) return driver_result::invalid_handle;
+  const launch_request request{grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
+  if (const auto bad = check_launch(request, function->kernel, function->dynamic_shared_limit,
+                                    static_cast<std::size_t>(all.settings["registers"]));
+      bad != ok)
+    return bad;
+  all.counts["blocks"] += static_cast<long long>(request.blocks());
+  const bool fails = all.fails("launch");
+  if (!all.runs_kernels())
+    return all.enqueue(stream_of(stream), [fails] { return fails ? driver_result::launch_failed : ok; });
+  try {
+    need_code(*function);
+  } catch (const std::exception& caught) {
+    all.report = caught.what();
+    return driver_result::invalid_image;
+  }
   const emulate::shape how{
       {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, static_cast<std::uint64_t>(all.settings["seed"])};
-  if (how.grid.count() == 0 || how.block.count() == 0 || how.block.count() > 1024 || grid_y > 65535 || grid_z > 65535 ||
-      grid_x % function->kernel->cluster != 0 || shared > static_cast<std::size_t>(function->dynamic_shared_limit))
-    return driver_result::invalid_value;
-  // More threads than the kernel was compiled for, or than have registers.
-  if (how.block.count() > function->kernel->most_threads ||
-      how.block.count() * static_cast<std::size_t>(all.settings["registers"]) > registers_of_a_block)
-    return driver_result::launch_out_of_resources;
-  all.counts["blocks"] += static_cast<long long>(how.grid.count());
-  const bool fails = all.fails("launch");
-  const auto kept = std::make_shared<kept_arguments>(*function->kernel, arguments);
+  const auto kept = std::make_shared<kept_arguments>(function->kernel, arguments);
   return all.enqueue(stream_of(stream), [&all, function, how, kept, fails] {
     if (fails) return driver_result::launch_failed;
     try {
-      function->code->run(*function->kernel, how, kept->places.data());
+      function->module->code->run(function->kernel, how, kept->places.data());
     } catch (const std::exception& caught) {
       all.report = caught.what();
       return driver_result::illegal_address;

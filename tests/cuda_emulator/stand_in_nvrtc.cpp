@@ -10,6 +10,7 @@
 
 #include "collected_texts.hpp"
 #include "module.hpp"
+#include "stand_in_state.hpp"
 
 namespace {
 
@@ -41,6 +42,27 @@ int give(const std::string& text, char* place) {
 }
 
 std::atomic<long> compiled = 0;  // tools compile on several threads
+
+using kiln::cuda::stand_in::shared_without_permission;
+using kiln::cuda::stand_in::state;
+
+bool runs_kernels() {
+  const std::lock_guard lock(state::instance().mutex);
+  return state::instance().runs_kernels();
+}
+
+// An image that names the text, for the fake driver to read.
+result keep_text(program& made) {
+  auto& all = state::instance();
+  const std::lock_guard lock(all.mutex);
+  made.object = std::string(kiln::cuda::stand_in::kept_text_mark) + std::to_string(all.texts.size());
+  made.object.resize(sizeof(ElfW(Ehdr)), ' ');  // no image is shorter
+  auto headers = all.texts.empty() || *all.texts.back().headers != made.headers
+                     ? std::make_shared<const std::vector<emulate::named_text>>(made.headers)
+                     : all.texts.back().headers;
+  all.texts.push_back({made.text, std::move(headers)});
+  return success;
+}
 
 }  // namespace
 
@@ -104,15 +126,32 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
         made->log = "error: __cluster_dims__ is not supported for this GPU architecture";
         return compilation;
       }
+  const auto names = emulate::kernels_of(made->text);
+  const auto too_much = [made](std::size_t shared) {
+    if (shared <= shared_without_permission) return false;
+    made->log = "ptxas error: uses too much shared data (" + std::to_string(shared) + " bytes, " +
+                std::to_string(shared_without_permission) + " max)";
+    return true;
+  };
   try {
+    for (const std::string& name : names) {
+      const long declared = emulate::declared_shared_of(made->text, name, made->headers);
+      if (declared < 0 && !runs_kernels())
+        throw emulate::failure("without a compiler it is not known how much shared memory " + name + " declares");
+      if (declared > 0 && too_much(static_cast<std::size_t>(declared))) return compilation;
+    }
+    if (!runs_kernels()) return keep_text(*made);
     made->object = emulate::compile(made->text, made->headers);
-    constexpr std::size_t most = 48 << 10;
-    // What several kernels declare is not told apart.
-    const bool one_kernel = emulate::kernels_of(made->text).size() == 1;
-    if (const std::size_t shared = emulate::module(made->object, true).shared_bytes(); one_kernel && shared > most) {
-      made->log = "ptxas error: uses too much shared data (" + std::to_string(shared) + " bytes, " +
-                  std::to_string(most) + " max)";
-      return compilation;
+    // What the compiler gave a single kernel must be what its text declares, but for gaps between the arrays.
+    if (names.size() == 1) {
+      const std::size_t shared = emulate::module(made->object, true).shared_bytes();
+      const long declared = emulate::declared_shared_of(made->text, names[0], made->headers);
+      constexpr std::size_t gaps = 256;
+      if (too_much(shared)) return compilation;
+      if (declared >= 0 && (shared > static_cast<std::size_t>(declared) + gaps ||
+                            shared + gaps < static_cast<std::size_t>(declared)))
+        throw emulate::failure("the fake driver reads " + std::to_string(declared) + " bytes of shared memory in " +
+                               names[0] + ", and the compiler made " + std::to_string(shared));
     }
   } catch (const std::exception& caught) {
     made->log = caught.what();

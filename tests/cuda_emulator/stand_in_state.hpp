@@ -14,12 +14,24 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fake_driver/limits.hpp"
 #include "module.hpp"
 
 namespace kiln::cuda {
+
+namespace stand_in {
+/// A text that NVRTC took without compiling it: see the setting run_kernels.
+struct kept_text {
+  std::string text;
+  std::shared_ptr<const std::vector<emulate::named_text>> headers;  // those of the text before, if they are the same
+};
+/// What the image of such a text begins with, before its number.
+constexpr std::string_view kept_text_mark = "text of the fake driver ";
+}  // namespace stand_in
 
 // The driver's own types behind the handles.
 struct context_object {
@@ -40,24 +52,27 @@ struct stream_object {
   graph_object* capture = nullptr;  // what a capture collects into; owned by the stream where it began
   bool began_capture = false;
 };
-struct event_state {
-  stream_object* stream = nullptr;  // where it was last recorded
-  std::uint64_t recorded = 0, reached = 0;
-  graph_object* capture = nullptr;
+/// A place in a stream's work, which is reached when all work before it is done. Who waits for it holds it: an event
+/// that is recorded anew gets another one.
+struct stream_mark {
+  stream_object* stream = nullptr;
+  bool reached = false;
 };
 struct event_object {
   context_object* context = nullptr;
-  std::shared_ptr<event_state> state = std::make_shared<event_state>();  // queued work outlives the event
+  std::shared_ptr<stream_mark> mark;  // of the last record; null before the first
+  graph_object* capture = nullptr;
 };
 struct function_object {
-  const emulate::module* code = nullptr;
-  const emulator::kernel* kernel = nullptr;
-  context_object* context = nullptr;
-  std::size_t declared_shared = 0;  // 0 in a module of several kernels, where it is not told apart
-  int dynamic_shared_limit = 48 << 10;
+  module_object* module = nullptr;
+  std::string name;
+  emulator::kernel kernel;  // its facts; `run` is null until there is code
+  std::size_t declared_shared = 0;
+  std::size_t dynamic_shared_limit = 0;
 };
 struct module_object {
-  std::unique_ptr<emulate::module> code;
+  std::unique_ptr<emulate::module> code;       // null: a text that is compiled when one of its kernels is to run
+  const stand_in::kept_text* text = nullptr;  // of a module without code
   context_object* context = nullptr;
   std::size_t kernels = 0;
   std::map<std::string, function_object> functions;
@@ -74,7 +89,7 @@ struct state {
   std::recursive_mutex mutex;
   std::map<std::string, long long> settings{{"devices", 2},    {"version", 13000},    {"memory", 1LL << 30},
                                             {"registers", 32}, {"relu_keeps_nan", 1}, {"architecture", 90},
-                                            {"seed", 1}};
+                                            {"seed", 1},       {"run_kernels", 1}};
   std::map<std::string, long long> counts;
   std::string report;  // what the emulator said of the kernel that failed
   driver_result final_error = driver_result::success;
@@ -82,6 +97,7 @@ struct state {
   std::map<std::uintptr_t, allocation> memory;
   std::vector<stream_object*> streams;
   std::map<context_object*, std::unique_ptr<stream_object>> default_streams;
+  std::deque<kept_text> texts;
   bool initialised = false;
 
   static state& instance() {
@@ -101,6 +117,9 @@ struct state {
     if (found == settings.end() || found->second <= 0) return false;
     return --found->second == 0;
   }
+
+  /// Whether kernels run. Else texts are not compiled, launches are checked and do nothing, and memory is not filled.
+  bool runs_kernels() { return settings["run_kernels"] != 0; }
 
   bool capturing() const {
     for (const stream_object* stream : streams)
@@ -124,7 +143,7 @@ struct state {
   void* allocate(std::size_t bytes, context_object* context) {
     void* start = ::operator new (bytes, std::align_val_t{512}, std::nothrow);
     if (start == nullptr) return nullptr;
-    std::memset(start, 0xff, bytes);  // NaN, so that a read of what nobody wrote shows
+    if (runs_kernels()) std::memset(start, 0xff, bytes);  // NaN, so that a read of what nobody wrote shows
     memory[reinterpret_cast<std::uintptr_t>(start)] = {bytes, context};
     // Kernels reach pinned memory of the host too.
     emulate::watched_memory::instance().add(start, bytes);
@@ -160,12 +179,20 @@ struct state {
     }
     return final_error;
   }
-  /// Does the work of an event's stream until the event is reached.
-  driver_result reach(const std::shared_ptr<event_state>& event, std::uint64_t which) {
-    while (event->reached < which && final_error == driver_result::success) {
-      if (event->stream == nullptr || event->stream->queue.empty()) break;
-      const auto work = std::move(event->stream->queue.front());
-      event->stream->queue.pop_front();
+  /// Marks the end of all work so far of a stream.
+  std::shared_ptr<stream_mark> mark(stream_object* stream) {
+    auto made = std::make_shared<stream_mark>(stream_mark{stream});
+    // Reached when the stream is done with this piece of work, or has lost it by a reset.
+    const std::shared_ptr<void> passed(nullptr, [made](void*) { made->reached = true; });
+    enqueue(stream, [passed] { return driver_result::success; });
+    return made;
+  }
+  /// Does the work of a mark's stream until the mark is reached.
+  driver_result reach(const stream_mark& mark) {
+    while (!mark.reached && final_error == driver_result::success) {
+      if (mark.stream->queue.empty()) break;
+      const auto work = std::move(mark.stream->queue.front());
+      mark.stream->queue.pop_front();
       if (const driver_result result = work(); result != driver_result::success) final_error = result;
     }
     return final_error;

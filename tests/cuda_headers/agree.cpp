@@ -150,6 +150,7 @@ static_assert(equal(driver_result::system_driver_mismatch, CUDA_ERROR_SYSTEM_DRI
 static_assert(equal(driver_result::stream_capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 static_assert(equal(driver_result::stream_capture_invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
 static_assert(equal(driver_result::stream_capture_unjoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED));
+static_assert(equal(driver_result::invalid_cluster_size, CUDA_ERROR_INVALID_CLUSTER_SIZE));
 static_assert(equal(device_attribute::max_threads_per_block, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
 static_assert(equal(device_attribute::max_shared_memory_per_block, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
 static_assert(equal(device_attribute::multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));

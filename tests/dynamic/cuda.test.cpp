@@ -224,3 +224,67 @@ TEST_CASE("what dynamic tensors on a GPU refuse") {
   const tensor parts[] = {x, here};
   CHECK(holds(said<kiln::device_error>([&] { cat(parts); }), "cat: parts are on cuda:0 and cpu"));
 }
+
+namespace {
+
+/// Lengths at which the shared memory of row programs changes: where a block or a cluster is full, by a vector more or
+/// less and by one element, and steps between.
+std::vector<std::int64_t> row_lengths() {
+  std::vector<std::int64_t> all;
+  for (std::int64_t n = 1024; n < 70'000; n += 4096) all.push_back(n);
+  for (std::int64_t n = 73'728; n <= 500'000; n += 16'384) all.push_back(n);
+  for (const std::int64_t full :
+       {8192, 16'384, 24'576, 32'768, 49'152, 65'536, 98'304, 114'688, 196'608, 229'376, 425'984, 458'752})
+    for (const std::int64_t more : {-8, 1, 8}) all.push_back(full + more);
+  return all;
+}
+
+struct row_function {
+  const char* name;
+  tensor (*of)(const tensor& x, const tensor& along, const tensor& of_row);
+};
+constexpr std::int64_t row_axis[] = {1};
+constexpr row_function row_functions[] = {
+    {"softmax", [](const tensor& x, const tensor&, const tensor&) { return softmax(x, 1); }},
+    {"softmax(x + w)", [](const tensor& x, const tensor& w, const tensor&) { return softmax(call("add", {x, w}), 1); }},
+    {"softmax * s", [](const tensor& x, const tensor&, const tensor& s) { return call("mul", {softmax(x, 1), s}); }},
+    {"log_softmax", [](const tensor& x, const tensor&, const tensor&) { return log_softmax(x, 1); }},
+    {"logsumexp",
+     [](const tensor& x, const tensor&, const tensor&) { return reduce("logsumexp", x, row_axis, false); }},
+    {"layer_norm", [](const tensor& x, const tensor&, const tensor&) { return layer_norm(x, row_axis); }},
+    {"layer_norm * w",
+     [](const tensor& x, const tensor& w, const tensor&) { return call("mul", {layer_norm(x, row_axis), w}); }},
+    {"layer_norm * s",
+     [](const tensor& x, const tensor&, const tensor& s) { return call("mul", {layer_norm(x, row_axis), s}); }},
+};
+
+}  // namespace
+
+TEST_CASE("a driver takes all launches of row programs, whatever the length of the rows") {
+  if (emulate::skip_on_gpu("it would compile some hundred texts and run none")) return;
+  const auto& device = emulate::stand_in();
+  device.set("run_kernels", 0);  // planned, printed, loaded, checked by the fake driver, and not run
+  device.set("memory", std::int64_t{80} << 30);
+  for (const dtype type : {dtype::float32, dtype::bfloat16, dtype::float16, dtype::float64})
+    for (const std::int64_t length : row_lengths())
+      for (const row_function& f : row_functions)
+        for (const bool backward : {false, true}) {
+          tensor x = zeros({8, length}, type, gpu), along = zeros({length}, type, gpu),
+                 of_row = zeros({8, 1}, type, gpu);
+          if (backward) x.requires_grad_(), along.requires_grad_(), of_row.requires_grad_();
+          std::string refusal;
+          try {
+            const tensor y = f.of(x, along, of_row);
+            if (backward)
+              y.backward(zeros(y.sizes(), type, gpu));
+            else
+              y.eval();
+          } catch (const std::exception& caught) {
+            refusal = caught.what();
+          }
+          INFO(f.name, backward ? ", backward, of " : " of ", std::string(kiln::name(type)), ", rows of ", length);
+          CHECK(refusal == "");
+        }
+  CHECK(device.count("cuFuncSetAttribute") > 100);  // kernels that need permission for their shared memory
+  device.reset();
+}

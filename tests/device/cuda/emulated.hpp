@@ -81,7 +81,7 @@ class module {
     }
     const kiln::cuda::stream& where = kiln::cuda::current_stream({});
     const kiln::cuda::device_function kernel = loaded_->function(name);
-    if (how.shared_bytes > kiln::cuda::most_shared_bytes) kernel.allow_shared_bytes(how.shared_bytes);
+    if (how.shared_bytes > 0) kernel.allow_shared_bytes(how.shared_bytes);
     kernel.launch({how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y, how.block.z, how.shared_bytes}, where,
                   arguments);
     where.synchronize();

@@ -102,6 +102,61 @@ TEST_CASE("shared memory above 48 KiB has to be allowed, and above the device's 
                        kiln::device_error);
 }
 
+TEST_CASE("shared memory that a kernel declares counts towards both limits") {
+  emulate::stand_in();
+  const std::string made = compile(R"(
+extern "C" __global__ void declares(int* place, int count) {
+  __shared__ int declared[2048];
+  extern __shared__ int memory[];
+  for (int i = threadIdx.x; i < 2048; i += blockDim.x) declared[i] = i;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) memory[i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0) *place = memory[count - 1] + declared[2047];
+}
+)");
+  const loaded_module code(Cuda{0}, made.data());
+  const device_function kernel = code.function("declares");
+  const std::size_t declared = 8192, without = 49'152 - declared;
+  CHECK(kernel.attribute(kiln::cuda::function_attribute::shared_size_bytes) == static_cast<int>(declared));
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  int count = 1;
+  void* arguments[] = {&place->data, &count};
+  const auto launch = [&](std::size_t bytes) {
+    kernel.launch({.block_x = 64, .shared_bytes = bytes}, current_stream(Cuda{0}), arguments);
+  };
+  CHECK_NOTHROW(launch(without));
+  CHECK_THROWS_WITH_AS(launch(without + 16), doctest::Contains("CUDA_ERROR_INVALID_VALUE (1)"), kiln::device_error);
+  kernel.allow_shared_bytes(without + 16);
+  count = static_cast<int>(without + 16) / 4;
+  launch(without + 16);
+  CHECK(read_value<int>(place->data, current_stream(Cuda{0})) == count - 1 + 2047);
+  const auto most = static_cast<std::size_t>(kiln::cuda::properties(Cuda{0}).shared_bytes_per_block);
+  CHECK_NOTHROW(kernel.allow_shared_bytes(most - declared));
+  CHECK_NOTHROW(launch(most - declared));
+  CHECK_THROWS_WITH_AS(kernel.allow_shared_bytes(most - declared + 16),
+                       doctest::Contains("beside the 8192 that the kernel declares"), kiln::device_error);
+}
+
+TEST_CASE("a grid that is not whole clusters is refused") {
+  const auto& device = emulate::stand_in();
+  if (kiln::cuda::properties(Cuda{0}).architecture < 90) {
+    MESSAGE("SKIPPED: this GPU has no clusters");
+    return;
+  }
+  const std::string made = compile(
+      "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) paired(int* place) { if (blockIdx.x == 3) *place = 7; }");
+  const loaded_module code(Cuda{0}, made.data());
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  void* arguments[] = {&place->data};
+  const auto launch = [&](unsigned blocks) {
+    code.function("paired").launch({.grid_x = blocks, .block_x = 1}, current_stream(Cuda{0}), arguments);
+  };
+  CHECK_THROWS_WITH_AS(launch(3), doctest::Contains(device.emulated() ? "CUDA_ERROR_INVALID_CLUSTER_SIZE (912)" : ""),
+                       kiln::device_error);
+  launch(4);
+  CHECK(read_value<int>(place->data, current_stream(Cuda{0})) == 7);
+}
+
 TEST_CASE("bad images, names, streams and handles are errors that say what to do") {
   const auto& device = emulate::stand_in();
   const std::string junk(256, 'x');

@@ -60,6 +60,21 @@ TEST_CASE("a mark is reached when the work before it is done") {
   CHECK(byte.value() == 3);
 }
 
+TEST_CASE("a stream that is held back waits for the mark of that moment, whatever the event marks later") {
+  emulate::stand_in();
+  const stream early = stream::create(Cuda{0}), other = stream::create(Cuda{0}), late = stream::create(Cuda{0});
+  device_byte byte;
+  event mark(Cuda{0});
+  byte.set(1, early);
+  mark.record(early);
+  mark.hold_back(late);
+  byte.set(2, late);
+  mark.record(other);
+  late.synchronize();
+  early.synchronize();
+  CHECK(byte.value() == 2);
+}
+
 TEST_CASE("events move, and end once") {
   if (emulate::lacks_second_device()) return;
   const auto& device = emulate::stand_in();

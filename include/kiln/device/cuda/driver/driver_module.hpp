@@ -97,15 +97,21 @@ class device_function {
   }
   /// Registers of a thread, bytes of local memory (spilled registers), and so on.
   int attribute(function_attribute which) const {
+    const device_scope scope(device_);
     int value = 0;
     check(driver().function_get_attribute(&value, which, handle_), "cuFuncGetAttribute");
     return value;
   }
-  /// Lets blocks have more than 48 KiB of dynamic shared memory, up to the device's limit.
+  /// Lets blocks have this much dynamic shared memory, beside what the kernel declares. Without it both may take 48 KiB
+  /// together. Throws device_error if both exceed the device's limit.
   void allow_shared_bytes(std::size_t bytes) const {
+    const device_scope scope(device_);
+    const auto declared = static_cast<std::size_t>(attribute(function_attribute::shared_size_bytes));
+    if (bytes + declared <= most_shared_bytes) return;
     const auto most = static_cast<std::size_t>(properties(device_).shared_bytes_per_block);
-    if (bytes > most) {
-      throw device_error(message("kernel ", name_, ": a block would need ", bytes, " bytes of shared memory, ",
+    if (bytes + declared > most) {
+      throw device_error(message("kernel ", name_, ": a block would need ", bytes,
+                                 " bytes of shared memory beside the ", declared, " that the kernel declares, ",
                                  properties(device_).name, " has ", most, "; use shorter rows or smaller tiles"));
     }
     check(driver().function_set_attribute(handle_, function_attribute::max_dynamic_shared_size_bytes,

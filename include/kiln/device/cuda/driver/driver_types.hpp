@@ -3,6 +3,7 @@
 // compile. Values are those of NVIDIA's documented binary interface, the same in CUDA 12 and 13.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace kiln::cuda {
@@ -59,6 +60,7 @@ enum class driver_result : int {
   stream_capture_unsupported = 900,
   stream_capture_invalidated = 901,
   stream_capture_unjoined = 904,
+  invalid_cluster_size = 912,
   unknown = 999
 };
 
@@ -101,5 +103,8 @@ enum class capture_status : int { none = 0, active = 1, invalidated = 2 };
 inline constexpr unsigned stream_non_blocking = 1;   ///< does not wait for the legacy default stream
 inline constexpr unsigned event_disable_timing = 2;  ///< cheaper, for order only
 inline constexpr unsigned host_memory_portable = 1;  ///< pinned for every device
+
+/// Shared memory that a block may have without permission, declared and dynamic together.
+inline constexpr std::size_t most_shared_bytes = 49152;
 
 }  // namespace kiln::cuda

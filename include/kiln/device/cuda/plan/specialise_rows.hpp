@@ -36,6 +36,11 @@ int power_of_two_at_least(std::int64_t n);
 /// The passes over a row that read each leaf slot, as bits, where none leaves values to a later one.
 std::vector<std::uint32_t> passes_of(const tape_view& t, const row_facts& facts, bool reduction_rooted);
 
+/// Words of 64 bits that the text of a row program declares in shared memory: the planner leaves them free, the printer
+/// declares them. Each fold over a block or cluster takes one for each warp. Folds are the reductions of `t`, and the
+/// results of `p` that add up a row or everything.
+std::int64_t meeting_words(const tape_view& t, const plan& p);
+
 /// Plans rows that take 1024 threads, or a cluster of such blocks: in registers, what these have no room for in shared
 /// memory, and the next row ahead if there is any left. False if a row cannot be held so, or would not be read again.
 bool hold_long_rows(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes);

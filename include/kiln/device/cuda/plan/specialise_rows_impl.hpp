@@ -56,6 +56,14 @@ KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_f
   return of_slots;
 }
 
+KILN_INLINE std::int64_t meeting_words(const tape_view& t, const plan& p) {
+  if (p.shape == kernel_shape::warp_per_row) return 0;  // a warp folds in registers
+  std::int64_t folds = 0;
+  for (int i = 0; i < t.size; ++i) folds += reduces(t, i);
+  for (const summed s : p.sums) folds += s == summed::along_row || s == summed::everything;
+  return 32 * folds * p.cluster;
+}
+
 KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes) {
   constexpr std::int64_t threads = 1024;
   const std::int64_t all = threads * p.cluster * p.step, steps = (job.domain.back() + all - 1) / all,
@@ -93,11 +101,8 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
     p.recompute = words(computed) > most_held_words;
     if (!p.recompute) live += std::max<std::int64_t>(0, words(computed) - widest);
   }
-  // What the text declares besides: a word for each warp, fold and block of the cluster (row_steps.hpp).
-  std::size_t declared = 0;
-  for (int i = 0; i < job.tape.size; ++i)
-    declared += reduces(job.tape, i) ? 32 * 8 * static_cast<std::size_t>(p.cluster) : 0;
-  const std::size_t most = shared_bytes - std::min<std::size_t>(shared_bytes, std::max<std::size_t>(2048, declared));
+  const std::size_t declared = sizeof(std::uint64_t) * static_cast<std::size_t>(meeting_words(job.tape, p));
+  const std::size_t most = shared_bytes - std::min(shared_bytes, declared);
   const auto bytes_of = [&](std::size_t k) {
     return static_cast<std::size_t>(steps * threads * p.step) * size_of(job.leaves[k].type);
   };

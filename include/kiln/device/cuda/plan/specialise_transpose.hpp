@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <kiln/core/version.hpp>
+#include <kiln/device/cuda/driver/driver_types.hpp>
 #include <kiln/device/cuda/plan/specialise.hpp>
 
 namespace kiln::cuda {
@@ -13,8 +14,6 @@ namespace kiln::cuda {
 /// Elements along both sides of a tile that is turned in shared memory: the first where there is room for all tiles and
 /// the axes are that long.
 inline constexpr int large_tile = 64, small_tile = 32;
-/// Shared memory that a kernel may declare.
-inline constexpr std::size_t most_shared_bytes = 49152;
 
 /// Elements between the rows of a tile: so many that a warp that writes along rows, and one that reads down columns,
 /// meet each bank of shared memory once.

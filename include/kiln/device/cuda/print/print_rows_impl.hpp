@@ -39,7 +39,7 @@ class row_printer {
     if (faults_) body.add("uint32 fault = 0;");
     at_.define_draws(body);
     steps_.define_lanes(body);
-    steps_.declare_meeting(body);
+    steps_.declare_meeting(body, t_);
     steps_.begin(body);
     memory_.declare_shared(body);
     body.insert(rows);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <kiln/core/version.hpp>
+#include <kiln/device/cuda/plan/specialise_rows.hpp>
 #include <kiln/device/cuda/print/print_fold.hpp>
 
 namespace kiln::cuda::detail {
@@ -38,8 +39,8 @@ class row_steps {
   void fold_all(lines& out, const std::vector<fold>& folds);
   /// Between the rows: nobody leaves anything for the next before all have taken what there is of this one.
   void end_row(lines& out) const;
-  /// What folds need: known when the rows have been printed.
-  void declare_meeting(lines& out) const;
+  /// The shared memory in which the folds of these instructions meet.
+  void declare_meeting(lines& out, const tape_view& t) const;
   /// Before the first row: every block of a cluster has begun.
   void begin(lines& out) const;
 

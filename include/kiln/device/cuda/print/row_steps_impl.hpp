@@ -55,8 +55,8 @@ KILN_INLINE void row_steps::end_row(lines& out) const {
   if (folds_ > 0) out.add(p_.cluster > 1 ? "meet_cluster();" : "__syncthreads();");
 }
 
-KILN_INLINE void row_steps::declare_meeting(lines& out) const {
-  if (folds_ > 0) out.add("__shared__ uint64 meeting[", 32 * folds_ * p_.cluster, "];");
+KILN_INLINE void row_steps::declare_meeting(lines& out, const tape_view& t) const {
+  if (const std::int64_t words = meeting_words(t, p_); words > 0) out.add("__shared__ uint64 meeting[", words, "];");
 }
 
 KILN_INLINE void row_steps::begin(lines& out) const {

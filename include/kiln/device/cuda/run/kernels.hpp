@@ -64,10 +64,7 @@ class kernel_table {
       module = modules_.try_emplace(place, std::move(loaded)).first;
     }
     const device_function function = module->second.function(printed.name);
-    // More than that has to be allowed, kernel by kernel.
-    const auto declared = static_cast<std::size_t>(function.attribute(function_attribute::shared_size_bytes));
-    if (printed.shared_bytes > 0 && declared + printed.shared_bytes > most_shared_bytes)
-      function.allow_shared_bytes(printed.shared_bytes);
+    if (printed.shared_bytes > 0) function.allow_shared_bytes(printed.shared_bytes);
     // A cluster's multiprocessors lie side by side: some are left over.
     const std::int64_t blocks =
         printed.cluster > 1
