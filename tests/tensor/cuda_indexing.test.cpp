@@ -96,6 +96,50 @@ TEST_CASE("cuda indexing: places of any size are sorted, by as many bits as they
   CHECK(std::vector<float>(got.span().begin(), got.span().end()) == want);
 }
 
+// The rows of a table in bfloat16 with its gradient, that of rows which many indices name and of rows that none does:
+// by plain loops in the order that is promised, in float and rounded once.
+TEST_CASE("cuda indexing: the gradient of an embedding takes five launches at most, of few indices two") {
+  const auto& device = emulate::stand_in();
+  struct sizes {
+    std::int64_t n, rows, columns;
+    long long launches;
+  };
+  for (const sizes& s : {sizes{9000, 40'000, 16, 4}, sizes{4100, 5'000'000, 1, 5}, sizes{4100, 300, 3, 3},
+                         sizes{1500, 40'000, 24, 2}, sizes{1, 2, 8, 2}}) {
+    Tensor<std::int32_t> index = empty<std::int32_t>({s.n});
+    Tensor<bfloat16> weights = empty<bfloat16>({s.n, s.columns});
+    std::vector<std::vector<std::int64_t>> of_row(static_cast<std::size_t>(s.rows));
+    for (std::int64_t i = 0; i < s.n; ++i) {
+      // A third of them to one row.
+      const std::int64_t row = i % 3 == 0 ? s.rows / 2 : i * 7919 % s.rows;
+      index.data()[i] = static_cast<std::int32_t>(row);
+      of_row[static_cast<std::size_t>(row)].push_back(i);
+      for (std::int64_t c = 0; c < s.columns; ++c)
+        weights.data()[s.columns * i + c] = static_cast<bfloat16>(static_cast<float>((i + c) % 13) / 8 - 0.5f);
+    }
+    on_gpu<bfloat16> table = zeros<bfloat16, Cuda>({s.rows, s.columns});
+    table.requires_grad();
+    const on_gpu<std::int32_t> there = index.to<Cuda>();
+    const on_gpu<bfloat16> by = weights.to<Cuda>();
+    const on_gpu<bfloat16> taken = index_select(table, 0, there);
+    const auto launches = [&] { return device.emulated() ? device.count("cuLaunchKernel") : 0; };
+    const long long before = launches();
+    backward(taken, by);
+    if (device.emulated()) CHECK(launches() - before == 1 + s.launches);  // one copies what arrives
+    const Tensor<bfloat16> got = table.grad().to(Cpu{});
+    std::int64_t wrong = 0;
+    for (std::int64_t row = 0; row < s.rows; ++row)
+      for (std::int64_t c = 0; c < s.columns; ++c) {
+        std::vector<float> terms;
+        for (const std::int64_t i : of_row[static_cast<std::size_t>(row)])
+          terms.push_back(static_cast<float>(weights.data()[s.columns * i + c]));
+        wrong += static_cast<float>(got.data()[s.columns * row + c]) !=
+                 static_cast<float>(static_cast<bfloat16>(sum_in_chunks(0, terms)));
+      }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("cuda indexing: with atomics the sums are the same but for rounding, in every type that has them") {
   emulate::stand_in();
   const any_order here;

@@ -2,8 +2,6 @@
 // gather, scatter and their relatives on Tensor<T, Cuda>.
 #pragma once
 
-#include <vector>
-
 #include <kiln/device/cuda/compile/registry.hpp>
 #include <kiln/device/cuda/run/index.hpp>
 #include <kiln/tensor/indexing.hpp>
@@ -13,17 +11,8 @@ namespace detail {
 
 /// Enters the kernels for elements of T among those that a bundle holds.
 template <Element T>
-inline const cuda::registration<cuda::registered_kernels> registered_index_kernels{{[] {
-  using cuda::index_kernel;
-  std::vector<cuda::source> all;
-  for (const index_kernel which :
-       {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add, index_kernel::make_keys,
-        index_kernel::radix_count, index_kernel::radix_scan, index_kernel::radix_place, index_kernel::sum_in_order})
-    for (const bool wide : {false, true})
-      if (which != index_kernel::scatter_add || sizeof(T) > 1)
-        for (const bool wide_walk : {false, true}) all.push_back(print_index(which, dtype_of<T>, wide, wide_walk));
-  return all;
-}}};
+inline const cuda::registration<cuda::registered_kernels> registered_index_kernels{
+    {[] { return cuda::index_kernels_of(dtype_of<T>); }}};
 
 }  // namespace detail
 

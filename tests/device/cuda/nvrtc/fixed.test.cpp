@@ -32,16 +32,11 @@ TEST_CASE("nvrtc: every kernel of gather and scatter compiles for every type") {
   if (!nvrtc.available()) return;
   std::array<std::string, 4> texts;  // for each architecture in turn
   std::set<std::string> seen;
-  for (const index_kernel which : {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add,
-                                   index_kernel::make_keys, index_kernel::radix_count, index_kernel::radix_scan,
-                                   index_kernel::radix_place, index_kernel::sum_chunks, index_kernel::sum_in_order})
-    for (const auto& [wide, wide_walk] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
-      for (const dtype type : all_types) {
-        if (which == index_kernel::scatter_add && size_of(type) == 1) continue;  // see run_index
-        const cuda::source s = cuda::print_index(which, type, wide, wide_walk);
-        if (seen.insert(s.name).second) texts[seen.size() % 4] += s.text;
-      }
-  CHECK(seen.size() == 2 * (20 + 20 + 14 + 2 + 10 + 10) + 3);
+  for (const dtype type : all_types)
+    for (const cuda::source& s : cuda::index_kernels_of(type))
+      if (seen.insert(s.name).second) texts[seen.size() % 4] += s.text;
+  // Of two walks: those of an element type and an index, sums in two steps, what only sorts; and one pass alone.
+  CHECK(seen.size() == 2 * (20 + 20 + 14 + 20 + 2 + 2 + 2) + 1);
   nvrtc.check_compiles(texts[0], {80});
   nvrtc.check_compiles(texts[1], {90});
   nvrtc.check_compiles(texts[2], {100});
@@ -53,9 +48,8 @@ TEST_CASE("nvrtc: gather and scatter with 32-bit counts divide nothing, but by m
   if (!nvrtc.available()) return;
   const auto divides = [&](bool wide_walk) {
     std::string text;
-    for (const index_kernel which : {index_kernel::gather, index_kernel::scatter, index_kernel::scatter_add,
-                                     index_kernel::make_keys, index_kernel::sum_chunks, index_kernel::sum_in_order})
-      text += cuda::print_index(which, dtype::float32, true, wide_walk).text;
+    for (const index_kernel which : cuda::all_index_kernels)
+      if (which != index_kernel::next_pass) text += cuda::print_index(which, {dtype::float32, true, wide_walk, 1}).text;
     const std::string ptx = nvrtc.ptx(text, 90);
     REQUIRE(!ptx.empty());
     return count(ptx, "div.s64") + count(ptx, "div.s32") + count(ptx, "rem.s") > 0;

@@ -18,6 +18,7 @@ struct fixed_kernel {
   std::string call;        ///< of the function
   int threads = 256;       ///< per block
   std::string words = {};  ///< what it does, as the first line of the text; may be empty
+  int least_blocks = 0;    ///< that a multiprocessor is to hold: bounds registers; 0 leaves them to the compiler
 };
 
 source print_fixed(const fixed_kernel& what);

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // gather, scatter and scatter_add on a GPU. Sums are made in a fixed order unless that is switched off: the positions
-// are sorted by the place that they go to, which costs a few launches and sixteen bytes per index. The terms of a place
-// are added in the order of the positions, beyond 256 of them in chunks of so many.
+// are sorted by the place that they go to (kernels/index_sums.cuh), which costs sixteen bytes per index and five
+// launches at most, of up to 4096 indices two. The terms of a place are added in the order of the positions, beyond 256
+// of them in chunks of so many.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <atomic>
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
-#include <utility>
 
 #include <kiln/core/version.hpp>
-#include <kiln/device/cuda/memory/memory.hpp>
+#include <kiln/device/cuda/driver/device.hpp>
+#include <kiln/device/cuda/driver/stream.hpp>
 #include <kiln/device/cuda/plan/source.hpp>
 #include <kiln/device/cuda/print/print_index.hpp>
-#include <kiln/device/cuda/run/fault.hpp>
-#include <kiln/device/cuda/run/launch_fixed.hpp>
 
 namespace kiln::cuda {
 
@@ -101,90 +97,34 @@ inline index_walk32 in_32(const index_walk& w) {
   return narrow;
 }
 
+/// How the positions of a job that adds in order are sorted, and where the sorted entries and the sums of chunks lie.
+struct sorted_sums {
+  index_walk walk, rest;    ///< over what the index moves along, and beside it, in steps of a row
+  std::int64_t unit = 1;    ///< elements from one place to the next: walk.table and walk.axis_stride count in these
+  std::int64_t places = 0;  ///< one more than the last place
+  int step = 1;             ///< neighbours of a row that a thread takes at once
+  bool wide = true;         ///< 32 bits do not count all of it
+  std::int32_t bits = 0, passes = 0;  ///< of the sort, lowest bits first
+  std::int32_t window_bits = 0;       ///< a thread looks for chunks among 2^window_bits entries
+  // Bytes from the beginning of the memory for it.
+  std::size_t entries[2] = {}, counts = 0, zeroed = 0, sums = 0, bytes = 0;
+  std::int64_t arrived_words = 0, zeroed_words = 0;
+  std::int32_t counting = 0;  ///< blocks that count digits
+  std::int64_t tiles = 0;     ///< that the sort takes; one has a kernel of its own
+
+  sorted_sums(const index_job& job, dtype type, const device_properties& device);
+};
+
 class index_run {
  public:
-  index_run(const index_job& job, dtype type, Cuda device)
-      : job_(job),
-        type_(type),
-        where_(current_stream(device)),
-        fault_(fault_word(device, job.move == index_move::gather    ? "gather"
-                                  : job.move == index_move::scatter ? "scatter"
-                                                                    : "scatter_add")) {}
-
-  void each_by_itself(index_kernel which) {
-    const index_walk walk = walk_over(job_, [](int) { return true; });
-    const index_walk32 narrow = in_32(walk);
-    wide_ = !fits_32(walk);
-    void *first = which == index_kernel::gather ? job_.values : job_.table,
-         *second = which == index_kernel::gather ? job_.table : job_.values;
-    const void* index = job_.index;
-    launch(which, walk.elements, {&first, &second, &index, wide_ ? static_cast<const void*>(&walk) : &narrow, &fault_});
-  }
-
-  void in_order() {
-    const auto moves = [&](int i) { return job_.index_strides[i] != 0 && job_.domain[i] != 1; };
-    index_walk walk = walk_over(job_, moves), rest = walk_over(job_, [&](int i) { return !moves(i); });
-    walk.by_beside = divisor64(rest.elements);
-    wide_ = !fits_32(walk) || !fits_32(rest) || walk.elements * rest.elements >= std::int64_t{1} << 30;
-    const index_walk32 narrow = in_32(walk), narrow_rest = in_32(rest);
-    const void* const counted = wide_ ? static_cast<const void*>(&walk) : &narrow;
-    const std::int64_t last = last_place(walk), n = walk.elements, tiles = (n + radix_tile - 1) / radix_tile;
-    // No place has more than one chunk of fewer terms.
-    const std::int64_t chunks = n > sum_chunk ? (n + sum_chunk - 1) / sum_chunk * rest.elements : 0;
-    // Two rooms for keys, a count for each digit of each tile, one for each digit, and the sums of chunks.
-    const auto keys_bytes = static_cast<std::size_t>(n) * 8, counts_bytes = static_cast<std::size_t>(tiles) * 1024,
-               sums_bytes = static_cast<std::size_t>(chunks) * size_of(compute_type(type_));
-    const ref<storage> memory = new_storage(2 * keys_bytes + counts_bytes + 1024 + sums_bytes, where_);
-    char* const start = static_cast<char*>(memory->data);
-    void *keys = start, *sorted = start + keys_bytes, *counts = start + 2 * keys_bytes,
-         *totals = start + 2 * keys_bytes + counts_bytes, *sums = start + 2 * keys_bytes + counts_bytes + 1024;
-    const void* index = job_.index;
-    launch(index_kernel::make_keys, n, {&keys, &index, counted, &fault_});
-    // Places share their lowest bits where all strides are multiples of a power of two; one more than the last place
-    // has to be told from those that no place has.
-    const int low = common_zeros(walk),
-              bits = static_cast<int>(std::bit_width((static_cast<std::uint64_t>(last) >> low) + 1));
-    for (int done = 0; done < bits; done += 8) {
-      const std::int32_t shift = 32 + std::min(low + done, 24);
-      launch(index_kernel::radix_count, tiles * 256, {&keys, &n, &shift, &counts, &tiles});
-      launch(index_kernel::radix_scan, 256 * 256, {&counts, &totals, &tiles});
-      launch(index_kernel::radix_place, tiles * 256, {&keys, &sorted, &n, &shift, &counts, &totals, &tiles});
-      std::swap(keys, sorted);
-    }
-    const void* const beside = wide_ ? static_cast<const void*>(&rest) : &narrow_rest;
-    launch(index_kernel::sum_chunks, chunks, {&sums, &job_.values, &keys, counted, beside});
-    launch(index_kernel::sum_in_order, n * rest.elements, {&job_.table, &job_.values, &keys, &sums, counted, beside});
-  }
+  index_run(const index_job& job, dtype type, Cuda device);
+  void each_by_itself(index_kernel which);
+  void in_order();
 
  private:
-  // A key has 32 bits for the place and 32 for the position. Gives the last place.
-  std::int64_t last_place(const index_walk& walk) const {
-    const std::int64_t last = reach_of(walk, walk.table, (job_.axis_size - 1) * job_.axis_stride);
-    constexpr std::int64_t most = (std::int64_t{1} << 32) - 1;
-    if (last >= most || walk.elements >= most)
-      throw shape_error(message("scatter_add: ", walk.elements, " indices into ", last + 1,
-                                " places: sums in a fixed order need less than 2^32 of both; allow any order with "
-                                "cuda::set_deterministic(false), or work in parts"));
-    return last;
-  }
-  static int common_zeros(const index_walk& walk) {
-    std::uint64_t all = static_cast<std::uint64_t>(walk.axis_size > 1 ? walk.axis_stride : 0);
-    for (int d = 0; d < walk.rank; ++d) all |= static_cast<std::uint64_t>(walk.table[d]);
-    return std::min(24, std::countr_zero(all));
-  }
   template <std::size_t N>
-  void launch(index_kernel which, std::int64_t threads, const void* const (&arguments)[N]) {
-    const bool sorts =
-        which == index_kernel::radix_count || which == index_kernel::radix_scan || which == index_kernel::radix_place;
-    const bool typed = !sorts && which != index_kernel::make_keys;
-    launch_fixed(
-        message("index ", static_cast<int>(which), " ", typed ? name(type_) : "",
-                sorts       ? ""
-                : job_.wide ? " int64"
-                            : " int32",
-                sorts || wide_ ? "" : " counted in 32 bits"),
-        [&] { return print_index(which, type_, job_.wide, wide_); }, threads, 256, where_, arguments);
-  }
+  void launch(index_kernel which, std::int64_t items, const void* const (&arguments)[N], int threads = 256,
+              int step = 1);
 
   index_job job_;
   dtype type_;
@@ -202,8 +142,8 @@ void set_deterministic(bool on);
 bool deterministic();
 
 /// Queues a job over elements of a type. An index that names no place is reported when values are read, as an
-/// index_error; a gather gives zero there, the others pass it over. Throws shape_error for more than 2^32 places or
-/// indices of a scatter_add in order, device_error.
+/// index_error; a gather gives zero there, the others pass it over. Throws shape_error for a scatter_add in order of
+/// 2^30 indices or more, or into 2^32 - 1 places or more; device_error.
 void run_index(const index_job& job, dtype type, Cuda device);
 
 }  // namespace kiln::cuda
