@@ -405,7 +405,7 @@ struct column_sums {
     for (int e = 0; e < N; ++e) out[e] = stored_as<T>(sum[e]);
     *reinterpret_cast<vec<T, N>*>(to) = out;
   }
-  /// The place of the sum of the chunk that begins at entry i. Of the chunks that begin among `sum_chunk` entries from a
+  /// Where the sum of the chunk that begins at entry i is. Of the chunks that begin among `sum_chunk` entries from a
   /// multiple of that on, one at most is the first of a place with several, and one at most is a later one.
   __device__ vec<Sum, N>& chunk(number i, bool first) const {
     const number all = (w.elements + sum_chunk - 1) / sum_chunk;

@@ -120,6 +120,24 @@ __device__ inline vec<T, N> taken_together(int64 way, const T* address, int some
                                                                  : load_each<N>(from, some);
 }
 
+/// Several such steps of one row, each `apart` elements from the one before, whose loads are under way together. `left`
+/// elements of the row exist from the first step on.
+template <int N, int Steps, class T, class Index>
+__device__ inline void take_steps(vec<T, N> (&out)[Steps], int64 way, const T* address, Index apart, Index left) {
+  const T* const from = address + way;
+  const bool aligned = reinterpret_cast<uint64>(from) % sizeof(vec<T, N>) == 0;  // then all steps are
+  if (aligned && left >= (Steps - 1) * apart + N) {
+#pragma unroll
+    for (int u = 0; u < Steps; ++u) out[u] = load_vector<N>(from + u * apart, N);
+  } else {
+#pragma unroll
+    for (int u = 0; u < Steps; ++u) {
+      const int some = at_most<N>(left - u * apart);
+      out[u] = aligned && some == N ? load_vector<N>(from + u * apart, N) : load_each<N>(from + u * apart, some);
+    }
+  }
+}
+
 /// Adds to what is there, in the type that is computed in, and rounds once.
 template <int N, class T, class Index, class V>
 __device__ inline void add_strided(T* to, Index stride, const vec<V, N>& values, int some) {

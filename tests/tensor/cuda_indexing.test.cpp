@@ -35,6 +35,34 @@ TEST_CASE("cuda indexing: reads and writes go where the index says") {
   device_test::check_other_orders<Cuda>();
 }
 
+TEST_CASE("cuda indexing: rows of any length and alignment are taken, beside other operands of every kind") {
+  emulate::stand_in();
+  constexpr std::int64_t n = 37, rows = 11;
+  const auto check = [&]<class T>(std::type_identity<T>, std::int64_t columns, std::int64_t from) {
+    Tensor<float> all = empty<float>({rows, columns + from}), by = empty<float>({n, columns}),
+                  of_row = empty<float>({n, 1}), of_column = empty<float>({columns});
+    for (Tensor<float>* each : {&all, &by, &of_row, &of_column})
+      for (std::int64_t i = 0; i < each->numel(); ++i) each->data()[i] = static_cast<float>(i * 7 % 31) / 4;
+    Tensor<std::int64_t> index = empty<std::int64_t>({n});
+    for (std::int64_t i = 0; i < n; ++i) index.data()[i] = i * 5 % rows;
+    const on_gpu<T> table = on_gpu<T>(Tensor<T>(cast<T>(all)).template to<Cuda>()).slice(1, from, columns + from);
+    const on_gpu<T> there[] = {Tensor<T>(cast<T>(by)).template to<Cuda>(),
+                               Tensor<T>(cast<T>(of_row)).template to<Cuda>(),
+                               Tensor<T>(cast<T>(of_column)).template to<Cuda>()};
+    const list got = values(on_gpu<T>(index_select(table, 0, index.to<Cuda>()) + there[0] - there[1] + there[2]));
+    list want;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t c = 0; c < columns; ++c)
+        want.push_back(static_cast<double>(all.data()[index.data()[i] * (columns + from) + from + c] +
+                                           by.data()[i * columns + c] - of_row.data()[i] + of_column.data()[c]));
+    CHECK(got == want);
+  };
+  for (const std::int64_t columns : {13, 16, 17, 40, 100}) check(std::type_identity<float>{}, columns, 0);
+  check(std::type_identity<float>{}, 32, 3);
+  check(std::type_identity<double>{}, 9, 0);
+  check(std::type_identity<half>{}, 40, 0);
+}
+
 // The terms in chunks of 256, the first of which begins with what is there: the order that is promised, by plain loops.
 float sum_in_chunks(float start, const std::vector<float>& terms) {
   float sum = start;

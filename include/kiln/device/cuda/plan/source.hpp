@@ -22,7 +22,8 @@ enum class parameter_kind : std::uint8_t {
   leaf,           ///< pointer to leaf slot `index`
   number,         ///< the run-time number in slot `index`, in the type `type`
   size,           ///< elements along axis `axis` of the collapsed domain
-  steps,          ///< steps along the innermost axis: its size by the plan's step, rounded up
+  steps,          ///< steps along the innermost axis: its size by the plan's step, rounded up; of a map with several at
+                  ///< once, how often it takes so many
   divisor,        ///< what divides by the size of axis `axis`; axis -1: by `steps`
   leaf_stride,    ///< of leaf slot `index` along axis `axis`
   result_stride,  ///< of result `index` along axis `axis`

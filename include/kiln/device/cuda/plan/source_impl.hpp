@@ -29,7 +29,8 @@ KILN_INLINE std::int64_t rows_of(const task& job, const plan& p) {
 }
 
 KILN_INLINE std::int64_t steps_of(const task& job, const plan& p) {
-  return (job.domain.back() + p.step - 1) / p.step;
+  const int taken = p.step * (p.shape == kernel_shape::map ? p.at_once : 1);
+  return (job.domain.back() + taken - 1) / taken;
 }
 
 KILN_INLINE std::int64_t tiles_of(const task& job, const plan& p) {
@@ -128,11 +129,13 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
   };
   switch (p.shape) {
     case kernel_shape::map:
-    case kernel_shape::reduce_all:
+    case kernel_shape::reduce_all: {
+      const int steps = p.threads * (p.shape == kernel_shape::reduce_all ? p.at_once : 1);
       wanted = detail::steps_of(job, p);
       times_outer(1);
-      wanted = (wanted + p.threads * p.at_once - 1) / (p.threads * p.at_once);
+      wanted = (wanted + steps - 1) / steps;
       break;
+    }
     case kernel_shape::warp_per_row:
     case kernel_shape::block_per_row:
     case kernel_shape::cluster_per_row:

@@ -106,7 +106,8 @@ struct plan {
   int held = 0;                           ///< of row programs in registers: steps of a row that one thread holds
   bool recompute = false;                 ///< row programs: no pass leaves values of its own to a later one
   std::size_t shared_bytes = 0;           ///< dynamic shared memory of a block
-  int at_once = 1;                        ///< reduce_all: steps of a thread whose loads are under way together
+  int at_once = 1;                        ///< steps of a thread whose loads are under way together: of reduce_all, and
+                                          ///< of a map that takes rows, in one row
   int tile = 0;                           ///< transpose: elements along both sides of a tile
   bool reduction_rooted = false;          ///< the results are one value per row
   bool cut = false;                       ///< columns: the rows are cut into parts, each with results of its own
@@ -154,6 +155,11 @@ bool needs_wide(const task& job);
 int step_of(const task& job, int most);
 
 void plan_operands(const task& job, plan& p);
+
+/// Which instructions give a value for each element of a step, and not one for all of them.
+std::vector<bool> moving_values(const tape_view& t, const plan& p);
+/// Whether the op at i takes elements that are neighbours for the elements of a step: rows of a table.
+bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i);
 
 /// Ops of a tape, expensive ones by four.
 int work_of(const tape_view& t);

@@ -135,6 +135,33 @@ KILN_INLINE int most_neighbours(const tape_view& t) {
   return work <= 8 ? 16 : work <= 96 ? 8 : 4;
 }
 
+KILN_INLINE std::vector<bool> moving_values(const tape_view& t, const plan& p) {
+  std::vector<bool> moving(static_cast<std::size_t>(t.size));
+  for (int i = 0; i < t.size; ++i) {
+    auto is = [&](std::int16_t k) { return k >= 0 && moving[static_cast<std::size_t>(k)]; };
+    moving[static_cast<std::size_t>(i)] = t[i].code == opcode::leaf
+                                              ? p.leaves[static_cast<std::size_t>(t[i].slot)].how >= access::vectors
+                                              : is(t[i].a) || is(t[i].b) || is(t[i].c);
+  }
+  return moving;
+}
+
+KILN_INLINE bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i) {
+  if (t[i].b < 0 || !is_address(t[t[i].b]) || moving[static_cast<std::size_t>(t[i].a)]) return false;
+  const access how = p.leaves[static_cast<std::size_t>(t[t[i].b].slot)].how;
+  return how == access::vectors || how == access::each;
+}
+
+// A thread that takes from rows finds the row once for several steps of it, whose loads do not wait for each other.
+KILN_INLINE int steps_of_taken_rows(const task& job, const plan& p) {
+  constexpr int most = 4;
+  if (p.rank < 2 || p.step == 1 || job.domain.back() <= (most - 1) * p.step) return 1;
+  const std::vector<bool> moving = moving_values(job.tape, p);
+  for (int i = 0; i < job.tape.size; ++i)
+    if (takes_neighbours(job.tape, p, moving, i)) return most;
+  return 1;
+}
+
 KILN_INLINE void plan_operands(const task& job, plan& p) {
   for (const leaf_view& x : job.leaves)
     p.leaves.push_back(x.used ? planned(x.data, x.strides, size_of(x.type), p.step) : operand_plan{});
@@ -188,6 +215,7 @@ KILN_INLINE plan plan_map(task& job, int most) {
   detail::find_same_leaves(job, p);
   p.step = detail::step_of(job, most);
   detail::plan_operands(job, p);
+  p.at_once = detail::steps_of_taken_rows(job, p);
   return p;
 }
 

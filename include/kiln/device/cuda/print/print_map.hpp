@@ -126,14 +126,16 @@ class walk {
     if (p_.rank == 1) return message("(size0 + ", p_.step - 1, ") / ", p_.step);
     return for_each_outer("steps", p_.rank - 1);
   }
-  /// ... and where the step of this number begins: i, and the coordinates before it.
+  /// ... and where the step of this number begins: i, and the coordinates before it. Of several at once: where the
+  /// first begins, and how far they are apart.
   void place_step(lines& out, std::string_view index, std::string_view number) const {
     if (p_.rank == 1) {
       const bool sum = number.find(' ') != number.npos;
       out.add("const ", index, " i = ", sum ? "(" : "", number, sum ? ")" : "", " * ", p_.step, ";");
     } else {
-      out.add("const ", index, " row = divided(", number, ", by_steps), i = (", number, " - row * steps) * ", p_.step,
-              ";");
+      const bool several = p_.shape == kernel_shape::map && p_.at_once > 1;
+      out.add("const ", index, " row = divided(", number, ", by_steps), ", several ? "begin" : "i", " = (", number,
+              " - row * steps) * ", p_.step, several ? message(", apart = steps * ", p_.step) : std::string(), ";");
       coordinates(out, index);
     }
   }
@@ -156,6 +158,22 @@ class walk {
     return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", ", count, ")");
   }
   bool moves_along(int slot) const { return leaf(slot).how >= access::vectors; }
+  /// Several steps of the row at hand, `apart` elements from each other.
+  void open_steps(lines& out) const {
+    out.add("#pragma unroll");
+    out.open("for (int u = 0; u < ", p_.at_once, "; ++u)");
+    out.add("const ", p_.wide ? "int64" : "int32", " i = begin + u * apart;");
+    out.add("if (i >= size", p_.rank - 1, ") continue;");
+    out.add("const int some = at_most<", p_.step, ">(size", p_.rank - 1, " - i);");
+  }
+  /// Leaves with one value for the row at hand.
+  void load_rows(lines& out) const {
+    each_leaf([&](int slot, dtype) {
+      const std::string name = leaf_name(slot);
+      if (leaf(slot).how == access::row && !is_address(slot))
+        out.add("const auto ", name, "_at = value_of(*(", begin(name, leaf(slot)), "));");
+    });
+  }
   /// Loads of leaves for a step: "x0_at". Several that are whole vectors, but in the last step, stand behind one branch
   /// on that: with a branch each, a load would wait for the one before it.
   void load_steps(lines& out) const {
@@ -172,8 +190,6 @@ class walk {
         out.add("vec<", storage_name(type), ", ", p_.step, "> ", name, "_at;");
       else if (moves_along(slot))
         out.add("const auto ", name, "_at = ", load_step(slot), ";");
-      else if (leaf(slot).how == access::row)
-        out.add("const auto ", name, "_at = value_of(*(", begin(name, leaf(slot)), "));");
     });
     if (together.empty()) return;
     const auto load = [&](const std::string& count) {
@@ -211,12 +227,12 @@ class walk {
   }
   bool is_turned(int slot) const { return leaf(slot).how >= access::turned; }
   bool is_address(int slot) const { return job_.leaves[static_cast<std::size_t>(slot)].kind == leaf_kind::address; }
-  /// Where the element of an address leaf lies for element `k` of a step.
-  std::string address(int slot, std::string_view k) const {
+  /// Where the element of an address leaf lies for element `k` of the step that begins at `i`.
+  std::string address(int slot, std::string_view k, std::string_view i = "i") const {
     const operand_plan& x = leaf(slot);
     const std::string name = leaf_name(slot), from = begin(name, x);
-    if (x.how >= access::strided) return message("*(", from, " + (i", k, ") * ", name, "_s", p_.rank - 1, ")");
-    return message("*(", from, x.how >= access::vectors ? message(" + i", k) : std::string(), ")");
+    if (x.how >= access::strided) return message("*(", from, " + (", i, k, ") * ", name, "_s", p_.rank - 1, ")");
+    return message("*(", from, x.how >= access::vectors ? message(" + ", i, k) : std::string(), ")");
   }
   /// The value of the leaf at i for element k of a step.
   std::string element(int i) const {
@@ -277,9 +293,6 @@ class walk {
 /// Which instructions follow from numbers and single values alone: computed once, before the loop.
 std::vector<bool> fixed_values(const tape_view& t, const plan& p);
 
-/// Which instructions give a value for each element of a step, and not one for all of them.
-std::vector<bool> moving_values(const tape_view& t, const walk& at);
-
 /// A map as text: what is known before its steps, what each step computes once, and what each of its elements, k.
 struct map_lines {
   lines before, of_step, inside;
@@ -287,9 +300,6 @@ struct map_lines {
 map_lines map_steps(const tape_view& t, const plan& p, statements& values, walk& at);
 /// One step of it, whose place is known: loads, values, stores.
 void add_step(lines& out, const map_lines& map, const plan& p, const walk& at, bool faults);
-
-/// Whether the op at i takes elements that are neighbours for the elements of a step: rows of a table.
-bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i);
 
 }  // namespace detail
 

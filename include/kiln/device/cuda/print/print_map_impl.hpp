@@ -20,25 +20,9 @@ KILN_INLINE std::vector<bool> fixed_values(const tape_view& t, const plan& p) {
   return fixed;
 }
 
-KILN_INLINE std::vector<bool> moving_values(const tape_view& t, const walk& at) {
-  std::vector<bool> moving(static_cast<std::size_t>(t.size));
-  for (int i = 0; i < t.size; ++i) {
-    auto is = [&](std::int16_t k) { return k >= 0 && moving[static_cast<std::size_t>(k)]; };
-    moving[static_cast<std::size_t>(i)] =
-        t[i].code == opcode::leaf ? at.moves_along(t[i].slot) : is(t[i].a) || is(t[i].b) || is(t[i].c);
-  }
-  return moving;
-}
-
-KILN_INLINE bool takes_neighbours(const tape_view& t, const plan& p, const std::vector<bool>& moving, int i) {
-  if (t[i].b < 0 || !is_address(t[t[i].b]) || moving[static_cast<std::size_t>(t[i].a)]) return false;
-  const access how = p.leaves[static_cast<std::size_t>(t[t[i].b].slot)].how;
-  return how == access::vectors || how == access::each;
-}
-
 KILN_INLINE map_lines map_steps(const tape_view& t, const plan& p, statements& values, walk& at) {
   map_lines map;
-  const std::vector<bool> fixed = fixed_values(t, p), moving = moving_values(t, at);
+  const std::vector<bool> fixed = fixed_values(t, p), moving = moving_values(t, p);
   for (int i = 0; i < t.size; ++i)
     if (fixed[static_cast<std::size_t>(i)] && values.at(i).empty()) {
       if (t[i].code == opcode::leaf)
@@ -53,9 +37,17 @@ KILN_INLINE map_lines map_steps(const tape_view& t, const plan& p, statements& v
     if (t[i].code == opcode::leaf) {
       values.define(to, i, at.element(i));
     } else if (takes_neighbours(t, p, moving, i)) {
-      map.of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
-                      at.address(t[t[i].b].slot, ""), ", some);");
-      values.define(map.inside, i, message("value_of(v", i, "_at[k])"));
+      const int slot = t[t[i].b].slot;
+      if (p.at_once > 1) {
+        map.of_step.add("vec<", storage_name(t[t[i].b].type), ", ", p.step, "> v", i, "_all[", p.at_once, "];");
+        map.of_step.add("take_steps(v", i, "_all, ", values.at(t[i].a), ", ", at.address(slot, "", "begin"),
+                        ", apart, size", p.rank - 1, " - begin);");
+        values.define(map.inside, i, message("value_of(v", i, "_all[u][k])"));
+      } else {
+        map.of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
+                        at.address(slot, ""), ", some);");
+        values.define(map.inside, i, message("value_of(v", i, "_at[k])"));
+      }
     } else {
       values.define(to, i);
     }
@@ -65,8 +57,13 @@ KILN_INLINE map_lines map_steps(const tape_view& t, const plan& p, statements& v
 }
 
 KILN_INLINE void add_step(lines& out, const map_lines& map, const plan& p, const walk& at, bool faults) {
-  at.load_steps(out);
+  at.load_rows(out);
+  if (p.at_once == 1) at.load_steps(out);
   out.insert(map.of_step);
+  if (p.at_once > 1) {
+    at.open_steps(out);
+    at.load_steps(out);
+  }
   at.declare_results(out);
   out.add("#pragma unroll");
   out.open("for (int k = 0; k < ", p.step, "; ++k)");
@@ -75,6 +72,7 @@ KILN_INLINE void add_step(lines& out, const map_lines& map, const plan& p, const
   out.insert(map.inside);
   out.close();
   at.store_steps(out);
+  if (p.at_once > 1) out.close();
 }
 
 }  // namespace detail
@@ -101,7 +99,7 @@ KILN_INLINE source print_map(const task& job, const plan& p) {
   body.add("const ", index, " all = ", at.all_steps(), ";");
   body.open("for (", index, " at = first_thread<", index, ">(); at < all; at += all_threads<", index, ">())");
   at.place_step(body, index, "at");
-  body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
+  if (p.at_once == 1) body.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
   add_step(body, map, p, at, values.faults());
   body.close();
   if (values.faults()) body.add("if (fault) *fault_flag = fault;");

@@ -38,6 +38,7 @@ KILN_INLINE void reduce_steps(lines& out, const walk& at, const plan& p, std::st
   out.open("for (; at < all; at += threads)");
   at.place_step(out, index, "at");
   if (!p.even) out.add("const int some = at_most<", p.step, ">(size", p.rank - 1, " - i);");
+  at.load_rows(out);
   at.load_steps(out);
   elements(p.even);
   out.close();
