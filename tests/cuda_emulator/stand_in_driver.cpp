@@ -311,6 +311,8 @@ driver_result cuCtxGetCurrent(context_handle* context) {
   return *context = current, ok;
 }
 driver_result cuCtxSetCurrent(context_handle context) {
+  const guard lock(state::instance().mutex);
+  ++state::instance().counts[__func__];
   return current = context, ok;
 }
 driver_result cuCtxSynchronize() {

@@ -49,6 +49,29 @@ TEST_CASE("a device scope leaves the thread's context as it was") {
   CHECK(now == nullptr);
 }
 
+TEST_CASE("a thread without a context keeps that of device 0, as from CUDA's runtime, and no other device's") {
+  const auto& device = emulate::stand_in();
+  context_handle now = nullptr;
+  driver().context_set_current(nullptr);
+  const auto changes = [&] { return device.emulated() ? device.count("cuCtxSetCurrent") : 0; };
+  const long long before = changes();
+  for (int i = 0; i < 3; ++i) const kiln::cuda::device_scope scope(Cuda{0});
+  if (device.emulated()) CHECK(changes() - before == 1);
+  driver().context_get_current(&now);
+  CHECK(now == kiln::cuda::context_of(Cuda{0}));
+  if (emulate::lacks_second_device()) return;
+  driver().context_set_current(nullptr);
+  { const kiln::cuda::device_scope scope(Cuda{1}); }
+  driver().context_get_current(&now);
+  CHECK(now == nullptr);
+  // What the program chose itself is never changed.
+  driver().context_set_current(kiln::cuda::context_of(Cuda{1}));
+  { const kiln::cuda::device_scope scope(Cuda{0}); }
+  driver().context_get_current(&now);
+  CHECK(now == kiln::cuda::context_of(Cuda{1}));
+  driver().context_set_current(nullptr);
+}
+
 TEST_CASE("devices are connected once, and not with themselves") {
   if (emulate::lacks_second_device()) return;
   const auto& device = emulate::stand_in();

@@ -20,14 +20,17 @@ namespace kiln::cuda {
 /// may be freed late. Throws device_error if there is no such device.
 context_handle context_of(Cuda device);
 
-/// Makes a device the one that the driver's calls of this thread mean, until the end of the scope.
+/// Makes a device the one that the driver's calls of this thread mean, until the end of the scope. A thread without a
+/// context keeps that of device 0, which CUDA's runtime would give it at its first call too: else each scope would set a
+/// context and take it away again.
 class device_scope {
  public:
   explicit device_scope(Cuda device) : api_(driver()) {
     const context_handle wanted = context_of(device);
     check(api_.context_get_current(&before_), "cuCtxGetCurrent");
-    changed_ = before_ != wanted;
-    if (changed_) check(api_.context_set_current(wanted), "cuCtxSetCurrent");
+    if (before_ == wanted) return;
+    check(api_.context_set_current(wanted), "cuCtxSetCurrent");
+    changed_ = before_ != nullptr || device.index != 0;
   }
   device_scope(const device_scope&) = delete;
   device_scope& operator=(const device_scope&) = delete;

@@ -67,7 +67,11 @@ class device_function {
       throw device_error(message("launch of ", name_, ": loaded on device ", device_.index,
                                  ", but the stream is of device ", where.device().index, "; load it there too"));
     }
-    const device_scope scope(device_);
+    launch(size, where, arguments, device_scope(device_));
+  }
+  /// The same within a scope of the stream's device, which several launches share: asking for the current context costs
+  /// a call of the driver each time.
+  void launch(const launch_size& size, const stream& where, void** arguments, const device_scope&) const {
     const driver_functions& api = driver();
     const driver_result result =
         api.launch_kernel(handle_, size.grid_x, size.grid_y, size.grid_z, size.block_x, size.block_y, size.block_z,

@@ -168,6 +168,7 @@ KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device
   // Freed at the end of this call, used by the launches after it: the next owner's work comes later in the stream.
   const ref<storage> scratch = ready.scratch_bytes > 0 ? new_storage(ready.scratch_bytes, where) : nullptr;
   const std::uint64_t scratch_at = scratch ? reinterpret_cast<std::uintptr_t>(scratch->data) : 0;
+  const device_scope here(device);
   static thread_local std::vector<std::uint64_t> values;
   static thread_local std::vector<void*> places;
   for (const ready_launch& each : ready.launches) {
@@ -200,7 +201,7 @@ KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device
       }
     }
     for (std::uint64_t& v : values) places.push_back(&v);
-    each.kernel->function.launch(each.size, where, places.data());
+    each.kernel->function.launch(each.size, where, places.data(), here);
   }
 }
 
