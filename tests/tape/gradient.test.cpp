@@ -327,6 +327,24 @@ TEST_CASE("gradient: what arrives is of the type that the result is stored as") 
   CHECK(text_of(out).find("leaf float16 x1\n") != std::string::npos);
 }
 
+TEST_CASE("gradient: of half leaves it is computed in float, and sums nothing twice") {
+  for (const dtype type : {dtype::float32, dtype::float16, dtype::bfloat16}) {
+    CAPTURE(name(type));
+    sheet s;
+    const symbol x = s.leaf(0, type), w = s.leaf(1, type), n = s.number(0), eps = s.number(1);
+    s.result(apply<layer_norm_op>(x, n, eps) * w);
+    program kept, out;
+    expand(s.p, kept, op_rules_table, true);
+    gradient(kept, out, op_rules_table, 2, type);
+    int sums = 0;
+    for (int i = 0; i < out.size(); ++i) {
+      CHECK(out[i].type == (out[i].code == opcode::leaf ? type : dtype::float32));
+      sums += out[i].code == op_rules_table.sum;
+    }
+    CHECK(sums == 5);  // x, its distances and their squares, which both sides take; g w and g w times the distances
+  }
+}
+
 TEST_CASE("gradient: an op without a rule is an error with a way out") {
   sheet s;
   const symbol x = s.leaf(0);

@@ -14,7 +14,7 @@ struct cast_op : elementwise<1> {
 };
 /// Converts on the tape.
 constexpr symbol cast(symbol x, dtype type) {
-  return x.type() == type ? x : detail::push(opcode_of(cast_op::name), type, x);
+  return x.type() == type || x.now().type == type ? x : detail::push(opcode_of(cast_op::name), type, x);
 }
 
 struct stop_gradient_op : arithmetic<1> {

@@ -127,7 +127,7 @@ class reverse_sweep {
   }
   constexpr symbol operand(int i) { return i < 0 ? symbol{} : symbol{&out_, i}; }
   constexpr symbol cast_to(symbol x, dtype type) {
-    return x.type() == type
+    return x.type() == type || x.now().type == type
                ? x
                : symbol{&out_, out_.push({.code = ops_.cast, .type = type, .a = static_cast<std::int16_t>(x.id)})};
   }
@@ -170,12 +170,14 @@ class reverse_sweep {
         adjoints_.push({static_cast<std::int16_t>(value), static_cast<std::int16_t>(guard), list_[into]}));
   }
   constexpr int sum_of(int a, int b) {
-    return out_.push(
-        {.code = ops_.add, .type = out_[b].type, .a = static_cast<std::int16_t>(a), .b = static_cast<std::int16_t>(b)});
+    return out_.push({.code = ops_.add,
+                      .type = symbol(&out_, b).type(),
+                      .a = static_cast<std::int16_t>(a),
+                      .b = static_cast<std::int16_t>(b)});
   }
   constexpr int choice(int condition, int a, int b) {
     return out_.push({.code = ops_.where,
-                      .type = out_[a].type,
+                      .type = symbol(&out_, a).type(),
                       .a = static_cast<std::int16_t>(condition),
                       .b = static_cast<std::int16_t>(a),
                       .c = static_cast<std::int16_t>(b)});
@@ -183,7 +185,7 @@ class reverse_sweep {
   /// The adjoint where the innermost choice of its guard is made, else 0.
   constexpr guarded_adjoint one_out(const guarded_adjoint& x) {
     const adjoint_guard g = guards_[x.guard];
-    const dtype type = out_[x.value].type;
+    const dtype type = symbol(&out_, x.value).type();
     const int zero = out_.push({.code = opcode::constant, .type = type, .literal = literal_for(type, 0)});
     return {
         static_cast<std::int16_t>(g.taken ? choice(g.condition, x.value, zero) : choice(g.condition, zero, x.value)),

@@ -68,7 +68,9 @@ struct symbol {
   constexpr symbol(program* tape, int at) : on(tape), id(at) {}
   constexpr symbol(no_gradient) {}
   constexpr const instruction& now() const { return (*on)[id]; }
-  constexpr dtype type() const { return now().type; }
+  /// The type that the value is computed in: a half leaf is a float from its load on. Rules write instructions of it,
+  /// so that they are the same for each type whose values are the same.
+  constexpr dtype type() const { return compute_type(now().type); }
 };
 
 /// A constant of the type of `like`.
