@@ -4,7 +4,7 @@
 
 Every C++ file starts with its licence line and stays within 120 columns. Headers say `#pragma once`, define no macro but
 KILN_VERSION_* and KILN_INLINE, and have no `using namespace` outside a function. What uses vectors stands in the
-namespace named after the instruction set. A header of more than 400 lines is named, not refused.
+namespace named after the instruction set. Streams that write text have the classic locale. A header of more than 400 lines is named, not refused.
 Prints one line per breach and exits 1 if there is any.
 """
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 
 licence = "// SPDX-License-Identifier: BSL-1.0"
 folders = ("include", "tests", "examples", "benchmarks")
+stream = re.compile(r"\bstd::(?:ostringstream|stringstream|ofstream|fstream) +(\w+)(?!.*ios::binary)")
 macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?!KILN_(?:VERSION_(?:MAJOR|MINOR|PATCH|ISA)|INLINE)\b)(\w+)")
 vectors = re.compile(r"\b(?:lanes<|vector_bytes\b|vector_size\b|_mm\d*_|__m(?:128|256|512))")
 # At the start of a line or one scope in: a namespace, not the body of a function, is what users would inherit.
@@ -34,6 +35,8 @@ def check_file(file, name):
         if name.startswith("include/"):
             if found := macro.match(line):
                 yield f"{name}:{number}: defines the macro {found[1]}; headers define none but KILN_VERSION_* and KILN_INLINE"
+            if (found := stream.search(line)) and f"{found[1]}.imbue(std::locale::classic())" not in "".join(lines[number:number + 2]):
+                yield f"{name}:{number}: {found[1]} writes numbers as the program's locale does, such as 1.024 for 1024"
             if using.match(line):
                 yield f"{name}:{number}: `using namespace` in a header reaches every user"
     text = "\n".join(line.split("//")[0] for line in lines)

@@ -31,6 +31,7 @@ struct Autoencoder {
 inline void write_pairs(const Tensor<float>& digits, const Tensor<float>& drawn, const std::string& file) {
   const std::int64_t n = digits.size(0);
   std::ofstream picture(file, std::ios::binary);
+  picture.imbue(std::locale::classic());
   picture << "P5\n" << n * 28 << " 56\n255\n";
   for (const Tensor<float>& row : {digits, drawn})
     for (std::int64_t y = 0; y < 28; ++y)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <locale>
 #include <sstream>
 #include <string>
 
@@ -18,6 +19,7 @@ template <class F, class Slope>
 std::string draw_function(const F& f, const Slope& slope, const std::string& file) {
   if (!support::program_exists("gnuplot")) return "no picture: gnuplot is not installed";
   std::ostringstream script;
+  script.imbue(std::locale::classic());
   script << "$points << end\n";
   for (int i = -100; i <= 100; ++i) {
     const float x = static_cast<float>(i) / 50;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <locale>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ namespace pynorch {
 inline std::string draw_losses(const std::vector<double>& losses, const std::string& file) {
   if (!support::program_exists("gnuplot")) return "no picture: gnuplot is not installed";
   std::ostringstream script;
+  script.imbue(std::locale::classic());
   script << "$losses << end\n";
   for (std::size_t i = 0; i < losses.size(); ++i) script << i + 1 << ' ' << losses[i] << '\n';
   script << "end\nset terminal pngcairo size 1000,500\nset title 'Training Loss by Epoch'\nset xlabel 'Epoch'\n"

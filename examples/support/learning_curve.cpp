@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <sstream>
 #include <system_error>
 
@@ -37,6 +38,7 @@ void write_curve(const learning_curve& curve, const std::filesystem::path& file)
     throw kiln::io_error(kiln::message("write_curve: ", file, " is a pipe, which might wait for ever; name another ",
                                        "place with --picture"));
   std::ofstream out(file);
+  out.imbue(std::locale::classic());
   out << "# epoch";
   for (const char* name : curve.names) out << ' ' << name;
   out << '\n';
@@ -96,6 +98,7 @@ std::string draw_curve(const learning_curve& curve, const std::string& place) {
   if (!program_exists("gnuplot")) return wrote + " (no picture: gnuplot is not installed)";
 
   std::ostringstream script;
+  script.imbue(std::locale::classic());
   script << "$points << end_of_points\n";
   write_rows(curve, script);
   const double first = static_cast<double>(curve.first), count = static_cast<double>(curve.points.size());

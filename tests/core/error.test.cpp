@@ -2,6 +2,8 @@
 // Exceptions: all are kiln::error, and keep their text.
 #include <kiln/core/error.hpp>
 
+#include <support/grouping_locale.hpp>
+
 #include <doctest/doctest.h>
 
 #include <type_traits>
@@ -21,4 +23,9 @@ TEST_CASE_TEMPLATE("errors: each is a kiln::error and a std::exception with its 
 
 TEST_CASE("message: joins texts and values") {
   CHECK(message("axis ", 3, " of ", 2.5, std::string("!")) == "axis 3 of 2.5!");
+}
+
+TEST_CASE("message: numbers are the same in every locale") {
+  const kiln_tests::grouping_locale german;
+  CHECK(message("axis ", 1024, " of ", 1234.5, ", ", 1048576.0f) == "axis 1024 of 1234.5, 1.04858e+06");
 }

@@ -3,6 +3,7 @@
 #include "../../examples/support/learning_curve.hpp"
 
 #include <kiln/core/error.hpp>
+#include <support/grouping_locale.hpp>
 #include <support/idx_files.hpp>
 
 #include <doctest/doctest.h>
@@ -21,8 +22,9 @@ const support::learning_curve points{{"train_loss", "train_accuracy", "test_accu
 
 }  // namespace
 
-TEST_CASE("draw_curve: the table has a heading and one line per epoch") {
+TEST_CASE("draw_curve: the table has a heading and one line per epoch, in every locale") {
   const scratch_directory dir;
+  const kiln_tests::grouping_locale german;
   support::draw_curve(points, dir.path() / "curve.png");
   CHECK(kiln_tests::slurp(dir.path() / "curve.dat") ==
         "# epoch train_loss train_accuracy test_accuracy\n1 0.5 0.85 0.9\n2 0.25 0.9375 0.95\n");

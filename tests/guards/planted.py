@@ -295,6 +295,13 @@ class form(planted):
         self.header("kiln/core/c.hpp", 'inline auto c = std::getenv("C");')
         self.caught("core/c.hpp:1: calls getenv", "form.py", ".")
 
+    def test_form_stream_of_any_locale(self):
+        stream = "inline void f() {\n  std::ostringstream out;\n"
+        self.header("kiln/core/c.hpp", stream + "}")
+        self.caught("core/c.hpp:4: out writes numbers as the program's locale does", "form.py", ".")
+        self.header("kiln/core/c.hpp", stream + "  out.imbue(std::locale::classic());\n}")
+        self.passes("form.py", ".")
+
     def test_form_pragma_once(self):
         self.write("include/kiln/core/c.hpp", licence)
         self.caught("`#pragma once` is missing", "form.py", ".")

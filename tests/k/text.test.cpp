@@ -3,6 +3,7 @@
 #include <kiln/k/text.hpp>
 
 #include "k/support.hpp"
+#include "support/grouping_locale.hpp"
 
 using namespace k_test;
 
@@ -19,8 +20,10 @@ TEST_CASE("whole numbers have no fraction") {
   CHECK(text(booleans("01")) == " 0\n 1\n[ CPUBoolType{2} ]");
 }
 
-TEST_CASE("fractions have four digits") {
+TEST_CASE("fractions have four digits, in every locale") {
   const no_leak watch;
+  const kiln_tests::grouping_locale german;
+  CHECK(text(longs({1024, 2})) == " 1024\n    2\n[ CPULongType{2} ]");
   CHECK(text(reals({0.5f, -0.25f})) == " 0.5000\n-0.2500\n[ CPUFloatType{2} ]");
   CHECK(text(reals({1.5f, 20.25f})) == "  1.5000\n 20.2500\n[ CPUFloatType{2} ]");
 }

@@ -2,6 +2,8 @@
 // Modules in print: the texts are those of PyTorch for the same modules.
 #include <kiln/nn/print.hpp>
 
+#include "support/grouping_locale.hpp"
+
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -44,6 +46,7 @@ TEST_CASE("print: modules within modules, lists of equal ones") {
 }
 
 TEST_CASE("print: settings") {
+  const kiln_tests::grouping_locale german;  // makes no difference
   CHECK(nn::to_string(nn::ELU{}) == "ELU(alpha=1.0)");
   CHECK(nn::to_string(nn::LeakyReLU{}) == "LeakyReLU(negative_slope=0.01)");
   CHECK(nn::to_string(nn::Softshrink{}) == "Softshrink(0.5)");

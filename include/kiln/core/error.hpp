@@ -82,7 +82,7 @@ inline std::string_view printed(const char* text) {
 
 }  // namespace detail
 
-/// Joins its arguments into one text, as `<<` would print them.
+/// Joins its arguments into one text, as `<<` prints them to a stream of the classic locale.
 template <class... Parts>
 [[gnu::cold]] std::string message(const Parts&... parts) {
   return detail::join({detail::printable(detail::printed(parts))...});

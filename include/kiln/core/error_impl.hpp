@@ -2,6 +2,7 @@
 // The definitions of error.hpp.
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <string>
 
@@ -13,6 +14,7 @@ namespace detail {
 
 [[gnu::cold]] KILN_INLINE std::string join(std::initializer_list<printable> parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());  // also texts of CUDA are joined here, in which 1.024 is another number
   for (const printable& part : parts) part.print(out);
   return out.str();
 }

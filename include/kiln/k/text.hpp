@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iomanip>
 #include <limits>
+#include <locale>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -100,6 +101,7 @@ inline std::vector<double> doubles_of(const tensor& t) {
 inline std::string text_of(const tensor& t) {
   if (!t.defined()) return "[ Tensor (undefined) ]";
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   const std::vector<double> values = detail::doubles_of(t);
   const dims& sizes = t.sizes();
   if (sizes.empty()) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -19,9 +18,7 @@ KILN_INLINE std::string spelled(std::int64_t x) {
   return std::to_string(x);
 }
 KILN_INLINE std::string spelled(double x) {
-  std::ostringstream out;
-  out << x;
-  std::string text = out.str();
+  std::string text = message(x);
   if (text.find_first_of(".en") == text.npos) text += ".0";
   return text;
 }

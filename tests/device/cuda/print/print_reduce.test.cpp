@@ -2,6 +2,7 @@
 // The plan of a reduction over everything. What it computes is tested through schedule.test.cpp.
 #include <kiln/device/cuda/print/print_reduce.hpp>
 
+#include "support/grouping_locale.hpp"
 #include "tape/sheet.hpp"
 
 #include <doctest/doctest.h>
@@ -40,4 +41,21 @@ TEST_CASE("print_reduce: four steps are loaded before one is looked at; the last
   CHECK(loads < stands_at("const auto& x0_at = x0_all[u];"));
   CHECK(stands_at("leave_share(shares, v") < stands_at("if (!ends_last(finished)) return;"));
   CHECK(stands_at("*y0 = ") > stands_at("collect_shares(shares, "));
+}
+
+TEST_CASE("print_reduce: a locale that groups digits changes nothing") {
+  sheet s;
+  symbol folds = row_sum(s.leaf(0) * s.leaf(0));
+  for (int i = 1; i < 16; ++i) folds = folds + row_sum(s.leaf(0) * float(i) + s.leaf(i));
+  s.result(folds);
+  alignas(64) static float x[2048], y;
+  cuda::task job = cuda::task_for(view_of(s.p), {2048});
+  for (int i = 0; i < 16; ++i) job.leaves[static_cast<std::size_t>(i)] = {x, {1}, dtype::float32};
+  job.results[0].data = &y;
+  job.reduced_axes = 1;
+  const cuda::plan p = cuda::plan_reduce(job);
+  const std::string text = cuda::print_reduce(job, p).text;
+  CHECK(text.find("meeting[1024]") != std::string::npos);
+  const kiln_tests::grouping_locale german;
+  CHECK(cuda::print_reduce(job, p).text == text);
 }
