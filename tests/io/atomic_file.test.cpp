@@ -7,9 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,14 +28,28 @@ using kiln_tests::scratch_directory;
 using kiln_tests::slurp;
 
 namespace {
-void put(const std::filesystem::path& path, const std::string& text) {
-  atomic_file file("put", path);
+std::atomic<int> calls_of_umask = 0;
+}
+// In the place of the C library's.
+extern "C" mode_t umask(mode_t mask) noexcept {
+  ++calls_of_umask;
+  return static_cast<mode_t>(::syscall(SYS_umask, mask));
+}
+
+namespace {
+void put(const std::filesystem::path& path, const std::string& text,
+         atomic_file::unfinished how = atomic_file::unfinished::unnamed) {
+  atomic_file file("put", path, how);
   file.write(text);
   file.commit();
 }
 std::size_t files_in(const scratch_directory& dir) {
   return static_cast<std::size_t>(
       std::distance(std::filesystem::directory_iterator(dir.path()), std::filesystem::directory_iterator()));
+}
+bool has_unnamed_files(const scratch_directory& dir) {
+  const int file = ::open(dir.path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  return file >= 0 && ::close(file) == 0;
 }
 }  // namespace
 
@@ -72,15 +89,57 @@ TEST_CASE("atomic_file: what is not committed was never there") {
 }
 
 TEST_CASE("atomic_file: a program that is killed while it writes leaves the file before") {
-  const scratch_directory dir;
-  put(dir.path() / "x", "old");
-  const int status = kiln::support::run_in_child([&]() -> int {
-    atomic_file file("put", dir.path() / "x");
+  for (const auto how : {atomic_file::unfinished::unnamed, atomic_file::unfinished::named}) {
+    const scratch_directory dir;
+    dir.write("x", "old");
+    const auto killed = [&]() -> int {
+      atomic_file file("put", dir.path() / "x", how);
+      file.write("new");
+      ::_exit(3);
+    };
+    CHECK(kiln::support::run_in_child(killed) == 3);
+    CHECK(slurp(dir.path() / "x") == "old");
+    const bool named = how == atomic_file::unfinished::named || !has_unnamed_files(dir);
+    CHECK(files_in(dir) == (named ? 2 : 1));
+    // What is left, the first write of another process removes.
+    CHECK(kiln::support::run_in_child([&] { return put(dir.path() / "y", "new", how), 0; }) == 0);
+    CHECK(files_in(dir) == 2);
+    CHECK(slurp(dir.path() / "y") == "new");
+  }
+}
+
+TEST_CASE("atomic_file: the umask holds, and is never set, which would be for all threads") {
+  for (const auto how : {atomic_file::unfinished::unnamed, atomic_file::unfinished::named}) {
+    const scratch_directory dir;
+    const auto rights = [&](const char* name) {
+      struct stat made {};
+      return ::stat((dir.path() / name).c_str(), &made) == 0 ? made.st_mode & 07777 : 0;
+    };
+    CHECK(kiln::support::run_in_child([&] {
+            ::umask(027);
+            calls_of_umask = 0;
+            put(dir.path() / "x", "new", how);
+            put(dir.path() / "x", "newer", how);
+            return calls_of_umask.load();
+          }) == 0);
+    CHECK(rights("x") == 0640);
+  }
+}
+
+TEST_CASE("atomic_file: a file that only its owner reads is never another's to read, nor is its copy") {
+  for (const auto how : {atomic_file::unfinished::unnamed, atomic_file::unfinished::named}) {
+    const scratch_directory dir;
+    put(dir.path() / "x", "old");
+    REQUIRE(::chmod((dir.path() / "x").c_str(), 0600) == 0);
+    atomic_file file("put", dir.path() / "x", how);
+    for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
+      CHECK((entry.status().permissions() & std::filesystem::perms(077)) == std::filesystem::perms::none);
     file.write("new");
-    ::_exit(3);
-  });
-  CHECK(status == 3);
-  CHECK(slurp(dir.path() / "x") == "old");
+    file.commit();
+    CHECK(slurp(dir.path() / "x") == "new");
+    CHECK((std::filesystem::status(dir.path() / "x").permissions() == std::filesystem::perms(0600)));
+    CHECK(files_in(dir) == 1);
+  }
 }
 
 TEST_CASE("atomic_file: a full disk is an error, and the file before stays") {
