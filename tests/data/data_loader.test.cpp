@@ -5,11 +5,15 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 #include <kiln/kiln.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -252,6 +256,33 @@ TEST_CASE("DataLoader: options that are none") {
   CHECK_THROWS_WITH_AS((DataLoader(numbers{5}, {.prefetch = 0})), doctest::Contains(".prefetch is 0"), value_error);
   DataLoader loader(numbers{5});
   CHECK_THROWS_AS(loader.set_epoch(0, -1), value_error);
+  for (const std::int64_t past : {std::int64_t{6}, std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()})
+    CHECK_THROWS_WITH_AS(loader.set_epoch(0, past), doctest::Contains("an epoch has 5"), value_error);
+  loader.set_epoch(0, 5);
+  CHECK(all_of(loader).empty());
+  DataLoader stream(countdown{7});
+  stream.set_epoch(0, std::int64_t{1} << 62);
+  CHECK((stream.begin() == stream.end()));
+}
+
+TEST_CASE("DataLoader: a set of few samples takes few threads and little memory, whatever is asked for") {
+  CHECK(support::run_in_child([] {
+          const auto threads = [] {
+            const std::filesystem::directory_iterator all("/proc/self/task");
+            return std::distance(begin(all), end(all));
+          };
+          const auto before = threads();
+          rusage used;
+          ::getrusage(RUSAGE_SELF, &used);
+          const long kib = used.ru_maxrss;
+          DataLoader loader(numbers{5}, {.workers = 1024, .prefetch = 65536});
+          auto at = loader.begin();
+          const auto more = threads() - before;
+          std::int64_t sum = 0;
+          for (; at != loader.end(); ++at) sum += (*at)(0);
+          ::getrusage(RUSAGE_SELF, &used);
+          return sum == 10 && more <= 5 && used.ru_maxrss - kib < 50'000 ? 0 : 1;
+        }) == 0);
 }
 
 TEST_CASE("DataLoader: pinned memory without CUDA's header is an error that names it") {

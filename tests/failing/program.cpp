@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -385,6 +386,24 @@ int main() {
         for (const float v : values(part)) all.push_back(v);
     return all;
   });
+  // What starting workers takes; what they do they ask for themselves.
+  walk(
+      "workers of a loader",
+      [&] {
+        std::vector<float> all;
+        {
+          kiln::data::DataLoader batches(kiln::data::TensorDataset(x, target),
+                                         {.batch_size = 1, .workers = 3, .seed = 5});
+          for (const auto& [some, wanted] : batches)
+            for (const float v : values(Tensor<float>(some))) all.push_back(v);
+        }
+        wait_for_the_ends_of_threads();
+        sigset_t blocked;
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+        if (::sigismember(&blocked, SIGINT) != 0) all.push_back(-1);
+        return all;
+      },
+      true);
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("kiln_failing_" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);

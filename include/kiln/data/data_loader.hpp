@@ -28,7 +28,7 @@ struct loader_options {
   bool shuffle = false;    ///< another order in each epoch
   bool drop_last = false;  ///< leave the last batch out if it is not full
   int workers = 0;         ///< threads that make batches; 0: the loop does itself. PyTorch's num_workers
-  int prefetch = 2;        ///< how many batches each of them makes ahead. PyTorch's prefetch_factor
+  int prefetch = 2;        ///< batches that each of them makes ahead, 65536 together. PyTorch's prefetch_factor
   std::optional<std::uint64_t> seed =
       {};                   ///< of the order, and of what transforms draw; the default generator's if none
   bool pin_memory = false;  ///< batches in memory from which copies to a GPU run beside the host; see data/cuda.hpp
@@ -143,9 +143,12 @@ class DataLoader {
     std::uint64_t epoch() const {
       return epoch_;
     }
-    /// Goes on with this epoch, after `batches` batches of it: for a run that continues one that was ended.
+    /// Goes on with this epoch, after `batches` batches of it: for a run that continues one that was ended. Throws
+    /// value_error if an epoch has fewer batches.
     void set_epoch(std::uint64_t epoch, std::int64_t batches = 0) {
       if (batches < 0) throw value_error(message("set_epoch: ", batches, " batches: use 0 or more"));
+      if constexpr (!streams)
+        if (batches > size()) throw value_error(message("set_epoch: ", batches, " batches, but an epoch has ", size()));
       epoch_ = epoch;
       skip_ = batches;
     }
@@ -173,15 +176,19 @@ class DataLoader {
           : set_(of.set_), options_(of.options_), seed_(detail::derived_seed(of.seed_, epoch, detail::draws_sample)) {
         if constexpr (streams) {
           at_.emplace(set_->dataset.begin());
-          for (std::int64_t i = 0; i < skip; ++i) (void)take();
+          for (std::int64_t i = 0; i < skip && take(); ++i) {
+          }
         } else {
           order_ = of.order_->of(epoch);
           next_ =
               std::min(order_.size(), static_cast<std::size_t>(skip) * static_cast<std::size_t>(options_.batch_size));
         }
-        const auto threads = static_cast<std::size_t>(options_.workers);
-        workers_.emplace(*this, options_.workers,
-                         std::max<std::size_t>(threads * static_cast<std::size_t>(options_.prefetch), 1));
+        // No more threads and places than there are batches; of a stream nobody knows.
+        std::int64_t batches = 65536;
+        if constexpr (!streams) batches = std::max<std::int64_t>(of.size() - skip, 1);
+        const auto threads = std::min<std::int64_t>(options_.workers, batches);
+        const std::int64_t ahead = std::min(threads * options_.prefetch, batches);
+        workers_.emplace(*this, static_cast<int>(threads), static_cast<std::size_t>(std::max<std::int64_t>(ahead, 1)));
       }
       std::optional<batch> next() { return workers_->next(); }
       bool lost() const { return workers_->lost(); }

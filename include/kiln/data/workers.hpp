@@ -24,7 +24,8 @@ class placed_work {
 /// The threads, and whose turn it is.
 class worker_threads {
  public:
-  /// Where the system gives no thread, work goes on with those there are, or with the one that asks.
+  /// Where the system gives no thread, or no memory for one, work goes on with those there are, or with the one that
+  /// asks.
   worker_threads(placed_work& of, int threads, std::size_t places);
   ~worker_threads();
 

@@ -2,25 +2,23 @@
 // The definitions of workers.hpp.
 #pragma once
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <kiln/core/error.hpp>
 #include <kiln/core/lock.hpp>
+#include <kiln/core/signal_guard.hpp>
 #include <kiln/data/workers.hpp>
 #include <kiln/device/cpu/processor/float_control.hpp>
 #include <kiln/tensor/state.hpp>
 
 namespace kiln::data::detail {
 
+// Threads run within it, by its address.
 struct worker_threads::state {
   struct result {
     std::exception_ptr failure;
@@ -45,21 +43,18 @@ struct worker_threads::state {
 KILN_INLINE worker_threads::worker_threads(placed_work& of, int threads, std::size_t places)
     : state_(std::make_unique<state>(of, places)) {
   const std::uint64_t rounding = cpu::process::float_control();
-  sigset_t all, before;
-  ::sigfillset(&all);
-  const bool quiet = threads > 0 && ::pthread_sigmask(SIG_SETMASK, &all, &before) == 0;  // signals are the program's
   state_->threads.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i) {
-    try {
+  const kiln::detail::signal_guard quiet;
+  // Neither a thread nor the memory for one need be there. An exception would end the program: those that run are not
+  // joined by anybody.
+  try {
+    while (threads-- > 0)
       state_->threads.emplace_back([s = state_.get(), rounding] {
         cpu::process::set_float_control(rounding);
         s->work();
       });
-    } catch (const std::system_error&) {
-      break;
-    }
+  } catch (...) {
   }
-  if (quiet) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 KILN_INLINE worker_threads::~worker_threads() {

@@ -12,12 +12,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <kiln/core/signal_guard.hpp>
 #include <kiln/k/entry_lock.hpp>
 #include <kiln/k/models.hpp>
 
@@ -40,7 +42,13 @@ class trainer {
 
   void begin() {
     entries().trainer_begins();
-    thread_ = std::thread([this] { work(); });
+    try {
+      const kiln::detail::signal_guard quiet;
+      thread_ = std::thread([this] { work(); });
+    } catch (...) {
+      entries().trainer_ended();
+      throw value_error("the system gives no thread");
+    }
   }
   int event() const { return event_; }
   void stop() { stop_ = true; }
@@ -110,11 +118,21 @@ class trainer {
         tell();
       }
     } catch (const std::exception& reason) {
-      const std::lock_guard alone(lock_);
-      problem_ = reason.what();
+      note(reason.what());
+    } catch (...) {
+      note("unknown error");
     }
     done_ = true;
     tell();
+  }
+  // An exception here would end the program.
+  void note(const char* problem) noexcept {
+    const std::lock_guard alone(lock_);
+    try {
+      problem_ = problem;
+    } catch (const std::bad_alloc&) {
+      problem_ = "out of memory";  // short enough to need none
+    }
   }
   void tell() const {
     const std::uint64_t one = 1;
@@ -203,7 +221,13 @@ inline object start(std::string_view name, object x) {
       throw value_error("q does not take the descriptor for events");
     }
   }
-  run->begin();
+  try {
+    run->begin();
+  } catch (...) {
+    if (given.size() == 3) run->forget_event();
+    trainers().by_event.erase(event);
+    throw;
+  }
   return make_null();
 }
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 
 #include <kiln/core/keep_loaded.hpp>
 #include <kiln/core/lock.hpp>
+#include <kiln/core/signal_guard.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cpu/processor/float_control.hpp>
 
@@ -253,15 +253,9 @@ class thread_team {
       workers_[static_cast<std::size_t>(index)].store(each, std::memory_order_release);
     }
     if (each->running) return true;
-    // Signals are for the program's own threads, whose handlers and calls of sigwait expect them. Those that a thread
-    // raises by what it does itself can go nowhere else.
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int raised : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, raised);
-    if (::pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
+    const kiln::detail::signal_guard quiet;
     pthread_t thread;
-    each->running = ::pthread_create(&thread, nullptr, &thread_team::run_worker, each) == 0;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    each->running = quiet.blocked() && ::pthread_create(&thread, nullptr, &thread_team::run_worker, each) == 0;
     if (each->running) ::pthread_detach(thread);
     return each->running;
   }

@@ -44,7 +44,10 @@ KILN_INLINE std::string compile_bundle(const std::vector<source>& sources, const
     }
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) threads.emplace_back(work);
+  try {
+    for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) threads.emplace_back(work);
+  } catch (...) {  // those there are do all of it
+  }
   work();
   for (std::thread& t : threads) t.join();
   if (failed) std::rethrow_exception(failed);
