@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Drawn programs with views of views, writes in place through and under them, masks, several losses and assignments of
-// several results at once: values, first and second derivatives against tests/support/plain_program.hpp. KILN_FUZZ sets
-// how many; the number of the first wrong one is printed. tools/torch_oracle.py runs the same programs with PyTorch.
+// several results at once, of few elements and of many, tensors that occur up to five times in one expression: values,
+// first and second derivatives against tests/support/plain_program.hpp. KILN_FUZZ sets how many; the number of the first
+// wrong one is printed. tools/torch_oracle.py runs the same programs with PyTorch. KILN_FUZZ_BITS names a file for the
+// bits of all results, which tests/compiled/modes.cmake compares between the ways of building.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -84,9 +87,12 @@ struct drawn_program {
     all.push_back({x, p, !learned});
   }
 
+  // Few elements, a vector or two of them, and many.
   void leaf() {
-    const std::size_t rows = 2 + d.below(2), columns = 2 + d.below(2);
-    drawn(rows, columns, true);
+    static constexpr std::size_t sizes[][2] = {{2, 2}, {2, 3}, {3, 2}, {3, 3}, {1, 3}, {2, 2}, {3, 3},
+                                               {4, 4}, {4, 4}, {2, 20}, {8, 5}, {40, 1}, {20, 50}, {2, 500}};
+    const auto& size = sizes[d.below(std::size(sizes))];
+    drawn(size[0], size[1], true);
   }
 
   // A tensor without a history, until something writes one into it.
@@ -137,7 +143,7 @@ struct drawn_program {
     const variable a = any();
     const std::string n = name_of(a);
     const plain_tensor& p = a.plain;
-    switch (d.below(8)) {
+    switch (d.below(12)) {
       case 0:
         return add(sin(a.x) * a.x, p.made([&](std::size_t i) { return sin(p.at(i)) * p.at(i); }), true,
                    "torch.sin(" + n + ") * " + n);
@@ -171,8 +177,27 @@ struct drawn_program {
           return p.at(i) - (1.0 / static_cast<double>(p.columns)) * sum;
         }),
                    true, n + " - (" + n + " * " + n + ").mean(-1, True)");
+      case 7:
+        return add(exp(sin(a.x + a.x)), p.made([&](std::size_t i) { return exp(sin(p.at(i) + p.at(i))); }), true,
+                   "torch.exp(torch.sin(" + n + " + " + n + "))");
+      case 8:
+        return add(tanh(a.x + a.x + a.x), p.made([&](std::size_t i) { return tanh(p.at(i) + p.at(i) + p.at(i)); }),
+                   true, "torch.tanh(" + n + " + " + n + " + " + n + ")");
+      case 9:
+        return add(tanh(a.x + a.x) * (a.x + a.x), p.made([&](std::size_t i) {
+          return tanh(p.at(i) + p.at(i)) * (p.at(i) + p.at(i));
+        }),
+                   true, "torch.tanh(" + n + " + " + n + ") * (" + n + " + " + n + ")");
+      case 10: {
+        const variable b = *alike(a);
+        const std::string m = name_of(b);
+        return add(sin(a.x + b.x + a.x + a.x + b.x + a.x + a.x), p.made([&](std::size_t i) {
+          return sin(p.at(i) + b.plain.at(i) + p.at(i) + p.at(i) + b.plain.at(i) + p.at(i) + p.at(i));
+        }),
+                   true, "torch.sin(5 * " + n + " + 2 * " + m + ")");
+      }
       default: {
-        if (p.flat) return;
+        if (p.flat || p.rows > 20) return;
         plain_tensor product(p.rows, p.rows);
         for (std::size_t i = 0; i < p.rows; ++i)
           for (std::size_t j = 0; j < p.rows; ++j)
@@ -304,8 +329,20 @@ Doubles weighted(const std::vector<Doubles>& x) {
 
 enum class outcome { right, refused, wrong };
 
+// What all bits of some tensors come to.
+struct digest {
+  std::uint64_t hash = 14695981039346656037u;
+  void take(const Doubles& x) {
+    const Doubles dense = x.detach().contiguous();
+    for (std::int64_t i = 0; i < dense.numel(); ++i) {
+      const double value = std::isnan(dense.data()[i]) ? 0.5 : dense.data()[i];  // any nan for any other
+      hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 1099511628211u;
+    }
+  }
+};
+
 // Runs program number `k`; `file` receives it in PyTorch's words, with kiln's numbers.
-outcome run(std::uint64_t k, std::ostream* file) {
+outcome run(std::uint64_t k, std::ostream* file, digest& bits) {
   drawn_program p(k);
   p.leaf(), p.leaf();
   const std::size_t leaves = p.all.size();
@@ -324,6 +361,7 @@ outcome run(std::uint64_t k, std::ostream* file) {
     std::size_t first = 0;
     for (std::size_t v = p.all.size() - std::min<std::size_t>(p.all.size() - leaves, 4); v < p.all.size(); ++v) {
       results.push_back(p.all[v].x);
+      bits.take(p.all[v].x);
       for (std::size_t i = 0; i < p.all[v].plain.size(); ++i) want = want + weight(first + i) * p.all[v].plain.at(i);
       first += 7;
     }
@@ -333,10 +371,19 @@ outcome run(std::uint64_t k, std::ostream* file) {
     if (!loss.needs_grad()) return want.s == 0 ? outcome::right : outcome::wrong;
     std::vector<Doubles> inputs;
     for (std::size_t v = 0; v < leaves; ++v) inputs.push_back(p.all[v].x);
+    double alone = 0;  // the pass that records nothing
+    direction = 0;
+    for (const Doubles& slope : grad(loss, inputs, {.retain_graph = true, .allow_unused = true})) {
+      bits.take(slope);
+      alone += sum(slope * weights(slope, direction)).item();
+      direction += static_cast<std::size_t>(slope.numel());
+    }
+    if (!close(alone, want.s)) return outcome::wrong;
     const auto slopes = grad(loss, inputs, {.create_graph = true, .allow_unused = true});
     Doubles along = zeros<double>({});
     direction = 0;
     for (std::size_t v = 0; v < leaves; ++v) {
+      bits.take(slopes[v]);
       along = along + sum(slopes[v] * weights(slopes[v], direction));
       direction += p.all[v].plain.size();
     }
@@ -346,6 +393,7 @@ outcome run(std::uint64_t k, std::ostream* file) {
       const auto second = grad(along, inputs, {.allow_unused = true});
       direction = 50;
       for (std::size_t v = 0; v < leaves; ++v) {
+        bits.take(second[v]);
         across += sum(second[v] * weights(second[v], direction)).item();
         direction += p.all[v].plain.size();
       }
@@ -368,11 +416,15 @@ outcome run(std::uint64_t k, std::ostream* file) {
 TEST_CASE("fuzz: drawn programs with views, writes in place and second derivatives; KILN_FUZZ sets how many") {
   const char *const asked = std::getenv("KILN_FUZZ"), *const path = std::getenv("KILN_FUZZ_PROGRAMS");
   const std::uint64_t programs = asked ? std::strtoull(asked, nullptr, 10) : 500;
-  std::ofstream file;
+  const char* const bits_path = std::getenv("KILN_FUZZ_BITS");
+  std::ofstream file, bits_file;
   if (path) file.open(path);
+  if (bits_path) bits_file.open(bits_path);
   std::uint64_t refused = 0, wrong = 0;
   for (std::uint64_t k = 0; k < programs; ++k) {
-    const outcome o = run(k, path ? &file : nullptr);
+    digest bits;
+    const outcome o = run(k, path ? &file : nullptr, bits);
+    if (bits_path) bits_file << k << " " << static_cast<int>(o) << " " << bits.hash << "\n";
     refused += o == outcome::refused;
     wrong += o == outcome::wrong;
     CHECK_MESSAGE(o != outcome::wrong, "program ", k);

@@ -278,6 +278,8 @@ class kernel_planner {
         r.made_last = b.made == end() - 1;
       }
     }
+    for (result_use& other : k_.results)
+      if (other.value == p) other.shared = r.shared = true;
     read(p, end());
     k_.results.push_back(r);
   }

@@ -46,6 +46,7 @@ struct result_use {
   std::size_t size = 0;                       ///< of a stored element
   bool direct = false, non_temporal = false;  ///< the step that makes it can write it where it belongs
   bool made_last = false;                     ///< nothing is read after the step that makes it
+  bool shared = false;                        ///< another result has the same value
   std::int64_t tail = 0;
 };
 struct fold_use {

@@ -131,11 +131,16 @@ class kernel_run {
       move_along(at, x.size, x.tail, x.how == row_use::how::kept_here ? moving::use::kept : moving::use::read);
     }
   }
-  // Results that their last step may write where they belong: not added, and not over what a later step reads.
+  // Results that their last step may write where they belong: not added, not over what a later step reads, and not
+  // where another result is added before all that read the value have read it.
   void place_results() {
     for (const result_use& r : k_.results) {
       void* const out = s_.out[r.index];
       if (!r.direct || !out || s_.non_temporal || adds(r)) continue;
+      const bool added_to = r.shared && std::any_of(k_.results.begin(), k_.results.end(), [&](const result_use& o) {
+        return s_.out[o.index] == out && adds(o);
+      });
+      if (added_to) continue;
       const bool read_later =
           !r.made_last && std::any_of(moves_, moves_ + moving_, [&](const moving& m) { return m.at->data == out; });
       if (read_later) continue;
@@ -152,7 +157,7 @@ class kernel_run {
     if (!s_.out[r.index]) return;  // a gradient nobody asked for
     char* const to = own_place(r, done);
     const operand& values = at_[r.value];
-    if (values.data == to) return;
+    if (values.data == to && !adds(r)) return;
     if (s_.non_temporal && r.non_temporal)
       stream(to, values.data, static_cast<std::size_t>(n) * r.size);
     else

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSL-1.0
+# Runs the drawn programs of several test programs (`programs`), and stops unless the bits of all results are the same.
+foreach(file IN ITEMS fuzz fuzz_expressions)
+  foreach(program IN LISTS programs)
+    set(bits ${CMAKE_CURRENT_BINARY_DIR}/modes_bits.txt)
+    file(REMOVE ${bits})
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env KILN_FUZZ_BITS=${bits} ${program} --source-file=*/${file}.test.cpp
+                    OUTPUT_VARIABLE said RESULT_VARIABLE result)
+    if(NOT result EQUAL 0 OR NOT EXISTS ${bits})
+      message(FATAL_ERROR "${program}: ${said}")
+    endif()
+    file(READ ${bits} now)
+    if(now STREQUAL "")
+      message(FATAL_ERROR "${program}: no bits")
+    endif()
+    if(NOT DEFINED first_${file})
+      set(first_${file} "${now}")
+    elseif(NOT first_${file} STREQUAL now)
+      message(FATAL_ERROR "${program}: the bits of ${file} differ from those of the first program")
+    endif()
+  endforeach()
+endforeach()
