@@ -25,22 +25,26 @@ constexpr std::array floating_types{dtype::float16, dtype::bfloat16, dtype::floa
 constexpr std::array all_types{dtype::boolean, dtype::uint8,   dtype::int8,     dtype::int16,   dtype::int32,
                                dtype::int64,   dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
 
+// Each text for one architecture.
+void check_in_turn(const std::array<std::string, 4>& texts) {
+  constexpr std::array architectures{80, 90, 100, 120};
+  for (std::size_t k = 0; k < texts.size(); ++k)
+    nvrtc_test::library::instance().check_compiles(texts[k], {architectures[k]});
+}
+
 }  // namespace
 
 TEST_CASE("nvrtc: every kernel of gather and scatter compiles for every type") {
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) return;
-  std::array<std::string, 4> texts;  // for each architecture in turn
+  std::array<std::string, 4> texts;
   std::set<std::string> seen;
   for (const dtype type : all_types)
     for (const cuda::source& s : cuda::index_kernels_of(type))
       if (seen.insert(s.name).second) texts[seen.size() % 4] += s.text;
   // Of two walks: those of an element type and an index, sums in two steps, what only sorts; and one pass alone.
   CHECK(seen.size() == 2 * (20 + 20 + 14 + 20 + 2 + 2 + 2) + 1);
-  nvrtc.check_compiles(texts[0], {80});
-  nvrtc.check_compiles(texts[1], {90});
-  nvrtc.check_compiles(texts[2], {100});
-  nvrtc.check_compiles(texts[3], {120});
+  check_in_turn(texts);
 }
 
 TEST_CASE("nvrtc: gather and scatter with 32-bit counts divide nothing, but by multiplying") {
@@ -61,22 +65,24 @@ TEST_CASE("nvrtc: gather and scatter with 32-bit counts divide nothing, but by m
 TEST_CASE("nvrtc: poolings compile for every floating type") {
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) return;
-  std::string text;
+  std::array<std::string, 4> texts;
+  std::size_t turn = 0;
   for (const dtype type : floating_types)
     for (const int which : {0, 1, 2, 3})
-      text += cuda::print_pooling(static_cast<cuda::pooling_kernel>(which), type).text;
-  nvrtc.check_compiles(text, {80, 90, 100, 120});
+      texts[turn++ / 4] += cuda::print_pooling(static_cast<cuda::pooling_kernel>(which), type).text;
+  check_in_turn(texts);
 }
 
 TEST_CASE("nvrtc: random numbers compile for every type") {
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) return;
-  std::string text;
+  std::array<std::string, 4> texts;
+  std::size_t turn = 0;
   for (const dtype type : floating_types)
     for (const auto kind : {cuda::random_kind::uniform, cuda::random_kind::normal})
-      text += cuda::print_random(kind, type).text;
-  for (const dtype type : all_types) text += cuda::print_random(cuda::random_kind::integers, type).text;
-  nvrtc.check_compiles(text, {80, 90, 100, 120});
+      texts[turn++ % 4] += cuda::print_random(kind, type).text;
+  for (const dtype type : all_types) texts[turn++ % 4] += cuda::print_random(cuda::random_kind::integers, type).text;
+  check_in_turn(texts);
 }
 
 TEST_CASE("nvrtc: conversions of float8 compile for GPUs with float8 products and without") {

@@ -84,7 +84,7 @@ KILN_INLINE std::vector<std::string> folders_of(const library_description& wante
   for (const std::string& added : split_paths(environment("PYTHONPATH")))
     for (const char* inside : wanted.wheel_folders) folders.push_back(added + "/" + inside);
   folders.insert(folders.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda-1*/lib64", "/usr/local/nvidia/lib64",
-                                   "/usr/local/nvidia/lib", "/usr/lib/wsl/lib"});
+                                 "/usr/local/nvidia/lib", "/usr/lib/wsl/lib"});
   const std::string home = environment("HOME");
   for (const char* inside : wanted.wheel_folders) {
     if (!home.empty()) folders.push_back(home + "/.local/lib/python3*/site-packages/" + inside);
