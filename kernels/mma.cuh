@@ -61,4 +61,28 @@ __device__ inline void multiply_matrices<bfloat16>(float& c0, float& c1, float& 
 #endif
 }
 
+/// Two numbers rounded to T, the first in the lower 16 bits.
+template <class T>
+__device__ inline uint32 packed(float low, float high);
+template <>
+__device__ inline uint32 packed<half>(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  uint32 out;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+#else
+  return to_half(low).bits | uint32(to_half(high).bits) << 16;
+#endif
+}
+template <>
+__device__ inline uint32 packed<bfloat16>(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  uint32 out;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+#else
+  return to_bfloat16(low).bits | uint32(to_bfloat16(high).bits) << 16;
+#endif
+}
+
 }  // namespace kiln::kernels

@@ -62,7 +62,8 @@ class scheduler {
         constants_(constants),
         stacks_(stacks),
         random_{how.seed} {
-    constexpr emulator::services offered{&barrier, &warp, &yield, &access, &atomic, &fail, &fence, &peer};
+    constexpr emulator::services offered{&barrier, &warp, &yield,      &access,        &atomic,         &fail,
+                                         &fence,   &peer, &copy_async, &commit_copies, &wait_for_copies};
     *view_.host = offered;
     set(view_.block_size, how.block);
     set(view_.grid_size, how.grid);
@@ -314,6 +315,38 @@ class scheduler {
     return other == self.block_ ? start : there;
   }
   static void fence() { current_->between_blocks_.fence(); }
+
+  // What a copy writes is unknown from its start until it was waited for: poison, and a write at both ends.
+  static void copy_async(void* to, const void* from, std::size_t size, std::size_t whole) {
+    auto& self = *current_;
+    const auto misaligned = [whole](const void* place) { return reinterpret_cast<std::uintptr_t>(place) % whole != 0; };
+    if (misaligned(to) || (size > 0 && misaligned(from)))
+      self.stop(text("cp.async of ", whole, " bytes at an address that is no multiple of that"));
+    if (self.view_.checked) {
+      if (size > 0) self.note(from, size, race_log::access::read);
+      self.note(to, whole, race_log::access::write);
+    }
+    std::memset(to, 0xff, whole);
+    auto& thread = *self.running_;
+    thread.copies.push_back({static_cast<char*>(to), static_cast<const char*>(from), size, whole, thread.groups});
+  }
+  static void commit_copies() { ++current_->running_->groups; }
+  static void wait_for_copies(std::size_t latest) {
+    auto& self = *current_;
+    auto& thread = *self.running_;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < thread.copies.size(); ++i) {
+      const late_copy copy = thread.copies[i];
+      if (copy.group + latest >= thread.groups) {
+        thread.copies[kept++] = copy;
+        continue;
+      }
+      if (self.view_.checked) self.note(copy.to, copy.whole, race_log::access::write);
+      std::memcpy(copy.to, copy.from, copy.size);
+      std::memset(copy.to + copy.size, 0, copy.whole - copy.size);
+    }
+    thread.copies.resize(kept);
+  }
 
   // From a fiber: ends the launch. The fiber is never resumed, so nothing on its stack may own memory by then.
   [[noreturn]] void stop(std::string words) {

@@ -80,7 +80,8 @@ inline constexpr bool checked = false;
 #endif
 
 inline void nothing() {}
-inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr, nullptr, nullptr};
+inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr,
+                     nullptr, nullptr, nullptr,  nullptr, nullptr};
 inline char no_shared[1] = {1};
 inline void* dynamic_shared_start = no_shared;
 inline void* exchange_start = no_shared;

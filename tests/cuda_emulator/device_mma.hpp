@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Tensor cores for kernels under a host compiler; part of device.hpp. What a warp's instructions mma.m16n8k16 and
 // ldmatrix do, by the layouts that the PTX ISA gives: the lanes meet, leave what they have, and take what they need.
+// And cp.async, whose bytes arrive as late as the ISA allows, when the thread waits for them.
 // Kernels call these where KILN_EMULATOR is defined, since a host compiler knows no PTX.
 #pragma once
 
@@ -68,6 +69,18 @@ KILN_EMULATOR_UNCHECKED inline void load_matrices(unsigned (&out)[4], const void
                         : element(rows[first], second) | element(rows[first], second + 1) << 16;
   }
   whole_warp(words, line);
+}
+
+/// cp.async of 4, 8 or 16 bytes, of which the last are zeros if `size` is less than `whole`.
+inline void copy_async(void* to, const void* from, int size, int whole) {
+  host.copy_async(to, from, static_cast<bytes>(size), static_cast<bytes>(whole));
+}
+/// cp.async.commit_group and cp.async.wait_group.
+inline void commit_copies() {
+  host.commit_copies();
+}
+inline void wait_for_copies(int latest) {
+  host.wait_for_copies(static_cast<bytes>(latest));
 }
 
 }  // namespace emulator

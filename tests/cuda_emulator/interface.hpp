@@ -39,6 +39,12 @@ struct services {
   void (*fence)();
   /// Where block `rank` of the cluster has what lies at this place of shared memory.
   void* (*peer)(const void* place, unsigned rank);
+  /// cp.async: copies `size` bytes to shared memory, and zeros up to `whole`, but not before the thread waits for it.
+  void (*copy_async)(void* to, const void* from, bytes size, bytes whole);
+  /// Closes the group of the thread's copies since the last call.
+  void (*commit_copies)();
+  /// Lets all groups of the thread arrive but the latest ones.
+  void (*wait_for_copies)(bytes latest);
 };
 
 /// A kernel behind the parameters that the driver takes: a pointer to each argument.

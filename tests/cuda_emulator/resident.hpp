@@ -60,7 +60,7 @@ class resident_block {
     clock = block_race_log::clock(which);
     std::fill(declared_.begin(), declared_.end(), '\xff');
     std::fill(dynamic_.begin(), dynamic_.end(), '\xff');
-    for (auto& thread : threads_) thread.now = phase::fresh;
+    for (auto& thread : threads_) thread.now = phase::fresh, thread.copies.clear();
     remaining_ = threads_.size();
     next_phase(random);
   }
@@ -162,6 +162,7 @@ class resident_block {
   /// A thread has ended: the others of its warp need not wait for it any longer.
   void end(const thread_state& thread, std::string& wrong) {
     --remaining_;
+    if (!thread.copies.empty()) wrong = text("a thread ends with ", thread.copies.size(), " copies under way");
     const std::size_t start = number_of(thread) / 32 * 32;
     for (std::size_t i = start; i < std::min(start + 32, threads_.size()) && wrong.empty(); ++i)
       if (threads_[i].now == phase::waits_for_warp) complete_warp(threads_[i], wrong);

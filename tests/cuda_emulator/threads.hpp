@@ -41,6 +41,14 @@ struct image {
 
 namespace detail {
 
+/// A copy to shared memory that is under way.
+struct late_copy {
+  char* to = nullptr;
+  const char* from = nullptr;
+  std::size_t size = 0, whole = 0;  // bytes from there, and with the zeros behind them
+  std::uint64_t group = 0;
+};
+
 struct thread_state {
   enum class phase { fresh, ready, waits_for_block, waits_for_warp, done };
   fiber own;
@@ -52,6 +60,9 @@ struct thread_state {
   unsigned mask = 0;
   int source = -1;
   emulator::word value = 0, result = 0;
+  // Copies that it has not waited for, and how many groups of them it has closed.
+  std::vector<late_copy> copies;
+  std::uint64_t groups = 0;
 };
 
 inline const char* name_of(emulator::meeting kind) {

@@ -37,12 +37,8 @@ inline const cuda::registration<cuda::registered_kernels> registered_pooling_ker
 
 template <Element T>
 inline const cuda::registration<cuda::registered_kernels> registered_attention_kernels{{[] {
-  using cuda::attention_kernel;
-  std::vector<cuda::source> all{print_attention(attention_kernel::common, dtype_of<T>, cuda::attention_widths[0])};
-  for (const int width : cuda::attention_widths)
-    for (const attention_kernel which :
-         {attention_kernel::forward, attention_kernel::backward_keys, attention_kernel::backward_queries})
-      all.push_back(print_attention(which, dtype_of<T>, width));
+  std::vector<cuda::source> all;
+  for (const cuda::attention_text& text : cuda::attention_texts(dtype_of<T>)) all.push_back(print_attention(text));
   return all;
 }}};
 

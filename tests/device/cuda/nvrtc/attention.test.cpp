@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// NVRTC compiles every text of attention: forward, backward and common, of each floating type and padded width. What
+// NVRTC compiles every text of attention: of each floating type and padded width. What
 // they compute is tested by run/attention.test.cpp.
 #include <kiln/device/cuda/run/attention.hpp>
 
@@ -16,18 +16,13 @@ using cuda::attention_kernel;
 TEST_CASE("nvrtc: every text of attention compiles") {
   const auto& nvrtc = nvrtc_test::library::instance();
   if (!nvrtc.available()) return;
-  int texts = 0, turn = 0;
+  constexpr std::array architectures{80, 90, 100};
+  std::size_t texts = 0;
   for (const dtype type : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64}) {
-    for (const int width : cuda::attention_widths) {
-      std::string text;
-      for (const auto which :
-           {attention_kernel::forward, attention_kernel::backward_keys, attention_kernel::backward_queries})
-        text += print_attention(which, type, width).text, ++texts;
-      // Each type meets each of the three in turn.
-      nvrtc.check_compiles(text, {std::array{80, 90, 100}[static_cast<std::size_t>(turn++ % 3)]});
-    }
-    nvrtc.check_compiles(print_attention(attention_kernel::common, type, cuda::attention_widths[0]).text, {90});
-    ++texts;
+    std::string in_turn[architectures.size()];
+    for (const cuda::attention_text& what : cuda::attention_texts(type))
+      in_turn[texts++ % architectures.size()] += print_attention(what).text;
+    for (std::size_t k = 0; k < architectures.size(); ++k) nvrtc.check_compiles(in_turn[k], {architectures[k]});
   }
-  CHECK(texts == 40);
+  CHECK(texts == 2 * 19 + 2 * 10);
 }

@@ -67,8 +67,8 @@ double furthest(const list& a, const list& b) {
 struct problem {
   std::int64_t batch = 1, heads = 2, queries = 1, keys = 1, width = 1, value_width = 1;
   bool causal = false, numbers = false, truths = false, turned = false;
-  double dropout = 0;
-  std::size_t offset = 0;  // elements that memory begins before q, k and v
+  double dropout = 0, scale = 0.7;  // times 1 / sqrt(width)
+  std::size_t offset = 0;           // elements that memory begins before q, k and v
 };
 
 matrix_places places(const problem& p, const void* data, std::int64_t rows, std::int64_t width) {
@@ -103,7 +103,7 @@ void check(const problem& p, double tolerance) {
                     .k = places(p, on_k.data(), p.keys, p.width),
                     .v = places(p, on_v.data(), p.keys, p.value_width),
                     .causal = p.causal,
-                    .scale = 0.7 / std::sqrt(static_cast<double>(p.width)),
+                    .scale = p.scale / std::sqrt(static_cast<double>(p.width)),
                     .dropout = p.dropout,
                     .stream = {123, 40}};
   if (p.numbers) job.added = {on_added.data(), dims{0, 0}, p.keys, 1};
@@ -233,6 +233,34 @@ TEST_CASE("cuda attention: half and bfloat16 on tensor cores") {
                    .truths = true,
                    .offset = 3},
                   1.5e-2);
+}
+
+TEST_CASE("cuda attention: half and bfloat16 with neither masks nor dropout, in larger tiles") {
+  emulate::stand_in();
+  check<half>({.heads = 1, .queries = 150, .keys = 70, .width = 128, .value_width = 120, .causal = true}, 2e-3);
+  check<bfloat16>({.heads = 1, .queries = 3, .keys = 200, .width = 72, .value_width = 128, .causal = true}, 1.5e-2);
+  check<bfloat16>({.queries = 130, .keys = 65, .width = 24, .value_width = 32, .turned = true}, 1.5e-2);
+  check<half>({.heads = 1, .queries = 7, .keys = 140, .width = 33, .value_width = 61, .offset = 1}, 2e-3);
+}
+
+TEST_CASE("cuda attention: scores of half types that grow, and scales of any sign") {
+  emulate::stand_in();
+  // The largest score grows by more than 8 powers of two from tile to tile, and by less.
+  check<half>({.heads = 1, .queries = 4, .keys = 200, .width = 64, .value_width = 8, .scale = 20}, 2e-2);
+  check<half>({.heads = 1, .queries = 4, .keys = 70, .width = 16, .value_width = 8, .scale = -3}, 2e-3);
+  check<half>({.heads = 1, .queries = 4, .keys = 70, .width = 16, .value_width = 8, .causal = true, .scale = 0}, 2e-3);
+}
+
+TEST_CASE("cuda attention: the lowest bfloat16 as a mask hides a key, and of all keys none") {
+  emulate::stand_in();
+  const double low = -0x1.fep127;
+  const on_device<bfloat16> q({1, 2}), k({3, 4, 5}), v({1, 3, 5}), added({low, 0, low, low, low, low}), out({7, 7});
+  const on_device<float> sums({7, 7});
+  attention_job job{.type = dtype::bfloat16, .matrices = 1, .queries = 2, .keys = 3, .width = 1, .value_width = 1};
+  job.q = {q.data(), {}, 1, 1}, job.k = {k.data(), {}, 1, 1}, job.v = {v.data(), {}, 1, 1};
+  job.added = {added.data(), {}, 3, 1};
+  cuda::attention(job, out.data(), sums.data(), cuda::current_stream({}));
+  CHECK(out.values() == list{3, 3});  // the one that is seen; the mean of all, as of equal scores
 }
 
 TEST_CASE("cuda attention: what the kernels do not take") {

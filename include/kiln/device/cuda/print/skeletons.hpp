@@ -12,16 +12,15 @@ struct skeleton {
   std::string_view name, text;
 };
 
-inline constexpr std::array<skeleton, 13> skeletons{{
+inline constexpr std::array<skeleton, 18> skeletons{{
     {"kernels/attention.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
-// Attention without its matrix of scores, as on the processor (device/cpu/products/attention.hpp): a block of threads
-// has a tile of queries, walks over the tiles of keys, and keeps of each query the largest score so far and the sum of
-// the exponentials. Backward makes the weights again, once by tiles of keys for the gradients of keys and values, once
-// by tiles of queries for that of the queries: each sum is made by one thread, in one order.
+// What the kernels of attention share: their parameters, masks, and the sums that backward needs of each query. Of half
+// types they are in attention_mma.cuh and attention_mma_backward.cuh, of float and double in attention_fma.cuh. All of
+// them hold no matrix of scores, as on the CPU (device/cpu/products/attention.hpp): a block of threads has a tile of
+// queries and walks over tiles of keys, or the other way round. Each sum is made by one thread in one order.
 #pragma once
 
 #include <kernels/random.cuh>
-#include <kernels/tiles.cuh>
 
 namespace kiln::kernels {
 
@@ -42,6 +41,141 @@ struct attention_shape {
   int32 drops;
 };
 
+/// What backward needs of a query: the logarithm of the sum of the exponentials of its scores, to the base that the
+/// kernels of its type compute exponentials to (0 if the query sees no key), and the sum of its slopes times weights.
+template <class C>
+struct attention_sums {
+  C logsumexp, slopes;
+};
+/// What backward is given besides the job.
+struct attention_gradient {
+  attention_matrices dout;
+  const void* sums;  ///< attention_sums of each query
+};
+
+/// Half types compute powers of two, since the hardware has an instruction for them.
+template <class T>
+inline constexpr bool attention_by_exp2 = sizeof(T) == 2;
+inline constexpr float log2_e = 1.44269504088896341f, log_2 = 0.693147180559945309f,
+                       lowest_float = -0x1.fffffep127f;
+
+/// Where matrix `number` begins, a number below 2^31; null if there are no such matrices.
+template <class T>
+__device__ inline const T* matrix_of(const attention_shape& s, const attention_matrices& m, int number) {
+  if (m.data == nullptr) return nullptr;
+  uint32 rest = uint32(number);
+  int64 offset = 0;
+#pragma unroll 1
+  for (int i = s.rank - 1; i > 0; --i) {
+    const uint32 size = uint32(s.sizes[i]);
+    offset += rest % size * m.stack[i];
+    rest /= size;
+  }
+  if (s.rank > 0) offset += rest * m.stack[0];
+  return static_cast<const T*>(m.data) + offset;
+}
+
+/// The number of a block's matrix. Blocks for its tiles follow each other along x; there may be more along z than needed.
+__device__ inline int attention_matrix() {
+  return int(blockIdx.z * gridDim.y + blockIdx.y);
+}
+
+/// What a tile of queries may see of a tile of keys.
+template <class T, class C>
+struct attention_view {
+  const T* added;
+  const bool* allowed;
+  int64 added_row, added_column, allowed_row, allowed_column;
+  int queries, keys, ahead;  ///< of this tile; how many keys more than its own number a query sees
+
+  __device__ inline attention_view(const attention_shape& s, int matrix, int64 q0, int64 k0)
+      : added(matrix_of<T>(s, s.added, matrix)),
+        allowed(matrix_of<bool>(s, s.allowed, matrix)),
+        added_row(s.added.row),
+        added_column(s.added.column),
+        allowed_row(s.allowed.row),
+        allowed_column(s.allowed.column) {
+    constexpr int64 far = 1 << 20;
+    queries = int(s.queries - q0 < far ? s.queries - q0 : far);
+    keys = int(s.keys - k0 < far ? s.keys - k0 : far);
+    ahead = int(!s.causal || q0 - k0 > far ? far : q0 - k0);
+    if (added) added += q0 * added_row + k0 * added_column;
+    if (allowed) allowed += q0 * allowed_row + k0 * allowed_column;
+  }
+  /// A score as it counts: with what is added to it, -inf for a key that the query does not see.
+  __device__ inline C seen(C score, int q, int k) const {
+    if (q >= queries || k >= keys || k - q > ahead) return -infinity<C>();
+    if (added) {
+      const C more = value_of(added[q * added_row + k * added_column]);
+      if constexpr (attention_by_exp2<T>) {
+        score += more * log2_e;
+        if (score == -infinity<C>() && more != -infinity<C>()) score = lowest_float;  // the lowest bfloat16 times log2_e
+      } else {
+        score += more;
+      }
+    }
+    if (allowed && !allowed[q * allowed_row + k * allowed_column]) return -infinity<C>();
+    return score;
+  }
+};
+
+/// The number of the block of random words for key k of `row`, a row of scores counted over all matrices: each row
+/// begins a block, and a block has the words of four keys.
+__device__ inline uint64 attention_draw(const attention_shape& s, uint64 first, int64 row, int64 k) {
+  return first + uint64(row * ((s.keys + 3) / 4) + k / 4);
+}
+__device__ inline bool attention_keeps(const attention_shape& s, uint32 word) {
+  return word >> 8 >= s.dropped;
+}
+
+/// The sums of each query that backward needs, eight threads for each of `rows` queries. The sum of slopes times weights
+/// is the product of the result and its gradient.
+template <class T, class C>
+__device__ inline void attention_sums_of(const T* out, const T* dout, const C* logsumexp, attention_sums<C>* sums,
+                                         int64 rows, int64 width, bool wide) {
+  constexpr int step = int(16 / sizeof(T));
+  const int lane = int(threadIdx.x) % 8;
+  const uint32 mask = 0xffu << (threadIdx.x % 32 / 8 * 8);
+  for (int64 row = first_thread<int64>() / 8; row < rows; row += all_threads<int64>() / 8) {
+    C sum = 0;
+    if (wide) {
+      for (int64 c = lane * step; c < width; c += 8 * step) {
+        const auto a = *reinterpret_cast<const vec<T, step>*>(out + row * width + c),
+                   b = *reinterpret_cast<const vec<T, step>*>(dout + row * width + c);
+#pragma unroll
+        for (int i = 0; i < step; ++i) sum += value_of(a[i]) * value_of(b[i]);
+      }
+    } else {
+      for (int64 c = lane; c < width; c += 8)
+        sum += value_of(out[row * width + c]) * value_of(dout[row * width + c]);
+    }
+#pragma unroll
+    for (int way = 4; way > 0; way /= 2) sum += __shfl_xor_sync(mask, sum, way);
+    if (lane != 0) continue;
+    const C whole = logsumexp[row] == -infinity<C>() ? C(0) : logsumexp[row];
+    sums[row] = {attention_by_exp2<T> ? whole * C(log2_e) : whole, sum};
+  }
+}
+
+template <class T, class C>
+__device__ inline void give_gradient(T* to, C x, bool add) {
+  *to = stored_as<T>(add ? value_of(*to) + x : x);
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/attention_fma.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Attention of float and double by multiplications and additions: a block of threads has a tile of queries, walks over
+// the tiles of keys, and keeps of each query the largest score so far and the sum of the exponentials. Backward makes
+// the weights again, once by tiles of keys for the gradients of keys and values, once by tiles of queries for that of
+// the queries.
+#pragma once
+
+#include <kernels/attention.cuh>
+#include <kernels/fma_tiles.cuh>
+
+namespace kiln::kernels {
+
 /// Who computes what of a tile, the rows that a block has, and those of the tiles that it walks over.
 template <class Grid, int Rows, int Steps>
 struct tiling {
@@ -56,16 +190,6 @@ struct attention_tiles {
   using forward = tiling<fma_grid<T>, (sizeof(T) == 4 ? 64 : 32), steps>;
   using backward = tiling<fma_grid<T>, steps, steps>;
 };
-template <class T, int W>
-struct half_attention_tiles {
-  static constexpr int steps = W > 64 ? 32 : 64;
-  using forward = tiling<mma_grid<T, 1>, 64, steps>;
-  using backward = tiling<mma_grid<T, 2>, 64, steps>;
-};
-template <int W>
-struct attention_tiles<half, W> : half_attention_tiles<half, W> {};
-template <int W>
-struct attention_tiles<bfloat16, W> : half_attention_tiles<bfloat16, W> {};
 
 /// Whether a block of so many rows, threads and bytes of shared memory is what a tiling takes. Forward has a tile of
 /// queries, one of keys, one of values and the weights; backward two fixed tiles, two others, weights and slopes; and
@@ -77,19 +201,6 @@ __device__ constexpr bool fits_block(bool forward, int rows, int threads, int by
   const int elements = (forward ? tiles + Tiling::steps : 2 * tiles) * (W + pad) + (forward ? weights : 2 * weights);
   return rows == Tiling::rows && threads == Tiling::grid::threads &&
          bytes == elements * int(sizeof(T)) + Tiling::rows * Tiling::steps;
-}
-
-/// Where matrix `number` begins; null if there are no such matrices.
-template <class T>
-__device__ inline const T* matrix_of(const attention_shape& s, const attention_matrices& m, int64 number) {
-  if (m.data == nullptr) return nullptr;
-  int64 offset = 0;
-  for (int i = s.rank - 1; i > 0; --i) {
-    offset += number % s.sizes[i] * m.stack[i];
-    number /= s.sizes[i];
-  }
-  if (s.rank > 0) offset += number * m.stack[0];
-  return static_cast<const T*>(m.data) + offset;
 }
 
 /// Brings rows [first, first + Rows) into shared memory, with zeros for what there is not.
@@ -115,59 +226,16 @@ __device__ inline void load_tile(T* to, const attention_matrices& m, const T* fr
   }
 }
 
-/// What a tile of queries may see of a tile of keys.
-template <class T, class C>
-struct attention_view {
-  const T* added;
-  const bool* allowed;
-  int64 added_row, added_column, allowed_row, allowed_column;
-  int queries, keys, ahead;  ///< of this tile; how many keys more than its own number a query sees
-
-  __device__ inline attention_view(const attention_shape& s, int64 matrix, int64 q0, int64 k0)
-      : added(matrix_of<T>(s, s.added, matrix)),
-        allowed(matrix_of<bool>(s, s.allowed, matrix)),
-        added_row(s.added.row),
-        added_column(s.added.column),
-        allowed_row(s.allowed.row),
-        allowed_column(s.allowed.column) {
-    move_to(s, q0, k0);
-    if (added) added += q0 * added_row + k0 * added_column;
-    if (allowed) allowed += q0 * allowed_row + k0 * allowed_column;
-  }
-  __device__ inline void move_to(const attention_shape& s, int64 q0, int64 k0) {
-    constexpr int64 far = 1 << 20;
-    queries = int(s.queries - q0 < far ? s.queries - q0 : far);
-    keys = int(s.keys - k0 < far ? s.keys - k0 : far);
-    ahead = int(!s.causal || q0 - k0 > far ? far : q0 - k0);
-  }
-  /// A score as it counts: with what is added to it, -inf for a key that the query does not see.
-  __device__ inline C seen(C score, int q, int k) const {
-    if (q >= queries || k >= keys || k - q > ahead) return -infinity<C>();
-    if (added) score += value_of(added[q * added_row + k * added_column]);
-    if (allowed && !allowed[q * allowed_row + k * allowed_column]) return -infinity<C>();
-    return score;
-  }
-};
-
-/// exp(x), for what is rounded to a half type after it by the function that the hardware has.
-template <class T, class C>
-__device__ inline C attention_exp(C x) {
-  if constexpr (sizeof(T) == 2)
-    return exp2(x * 1.44269504088896341f);
-  else
-    return exp(x);
-}
-
 /// Which weights of a tile dropout keeps; a block of the stream says that of four keys, and every row of weights begins
 /// one. Rows of the tile are queries, or keys if those come first.
 template <int Queries, int Keys, bool KeysFirst, int Threads>
 __device__ inline void draw_tile(bool* to, const attention_shape& s, uint64 first, int64 row, int64 k0) {
   for (int at = int(threadIdx.x); at < Queries * (Keys / 4); at += Threads) {
     const int q = at / (Keys / 4), k = at % (Keys / 4) * 4;
-    const words4 words = philox(first + uint64((row + q) * ((s.keys + 3) / 4) + (k0 + k) / 4), s.seed);
+    const words4 words = philox(attention_draw(s, first, row + q, k0 + k), s.seed);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      to[KeysFirst ? (k + i) * Queries + q : q * Keys + k + i] = words.at[i] >> 8 >= s.dropped;
+      to[KeysFirst ? (k + i) * Queries + q : q * Keys + k + i] = attention_keeps(s, words.at[i]);
   }
 }
 
@@ -186,8 +254,8 @@ struct attention_plus {
 };
 
 /// One block for each tile of queries of each matrix, the last ones first: of a causal job they take longest.
-template <class T, int W, class C>
-__device__ inline void attention_forward(char* memory, const attention_shape& s, T* out, C* logsumexp,
+template <class T, int W>
+__device__ inline void attention_forward(char* memory, const attention_shape& s, T* out, T* logsumexp,
                                          const uint64* moved) {
   using tiles = typename attention_tiles<T, W>::forward;
   using grid = typename tiles::grid;
@@ -197,16 +265,16 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
   T *const q = reinterpret_cast<T*>(memory), *const k = q + Rows * stride, *const v = k + Steps * stride,
            *const weights = v + Steps * stride;
   bool* const kept = reinterpret_cast<bool*>(weights + Rows * weight_stride);
-  const int64 count = (s.queries + Rows - 1) / Rows, matrix = int64(blockIdx.x) / count,
-              q0 = (count - 1 - int64(blockIdx.x) % count) * Rows;
-  const T *const all_k = matrix_of<T>(s, s.k, matrix), *const all_v = matrix_of<T>(s, s.v, matrix);
-  load_tile<Rows, W, threads>(q, s.q, matrix_of<T>(s, s.q, matrix), q0, s.queries, s.width);
+  const int64 matrix = attention_matrix(), q0 = int64(gridDim.x - 1 - blockIdx.x) * Rows;
+  if (matrix >= s.matrices) return;
+  const T *const all_k = matrix_of<T>(s, s.k, int(matrix)), *const all_v = matrix_of<T>(s, s.v, int(matrix));
+  load_tile<Rows, W, threads>(q, s.q, matrix_of<T>(s, s.q, int(matrix)), q0, s.queries, s.width);
   const uint64 first = s.drops ? s.first + *moved : 0;
   const int depth = (s.width + 15) / 16 * 16;
-  const C scale = C(s.scale);
-  C mixed[R][V] = {}, most[R], sum[R];
+  const T scale = T(s.scale);
+  T mixed[R][V] = {}, most[R], sum[R];
 #pragma unroll
-  for (int i = 0; i < R; ++i) most[i] = -infinity<C>(), sum[i] = 0;
+  for (int i = 0; i < R; ++i) most[i] = -infinity<T>(), sum[i] = 0;
   const int64 stop = s.causal && q0 + Rows < s.keys ? q0 + Rows : s.keys;
   for (int64 k0 = 0; k0 < stop; k0 += Steps) {
     __syncthreads();  // the tiles before have been read
@@ -214,13 +282,13 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
     load_tile<Steps, W, threads>(v, s.v, all_v, k0, s.keys, s.value_width);
     if (s.drops) draw_tile<Rows, Steps, false, threads>(kept, s, first, matrix * s.queries + q0, k0);
     __syncthreads();
-    C score[R][N] = {};
+    T score[R][N] = {};
     grid::times_transposed(score, q, stride, k, stride, depth);
-    const attention_view<T, C> view(s, matrix, q0, k0);
+    const attention_view<T, T> view(s, int(matrix), q0, k0);
 #pragma unroll
     for (int i = 0; i < R; ++i) {
       const int r = grid::row(i);
-      C now = most[i];
+      T now = most[i];
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         score[i][j] = view.seen(score[i][j] * scale, r, grid::template column<N>(j));
@@ -228,8 +296,8 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
       }
       now = fold_row<grid>(now, attention_larger{});
       // While nothing has been seen, any base will do.
-      const C base = now == -infinity<C>() ? C(0) : now;
-      const C shrunk = most[i] == now ? C(1) : attention_exp<T>(most[i] - base);
+      const T base = now == -infinity<T>() ? T(0) : now;
+      const T shrunk = most[i] == now ? T(1) : exp(most[i] - base);
       most[i] = now;
       sum[i] *= shrunk;
 #pragma unroll
@@ -237,9 +305,9 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const int c = grid::template column<N>(j);
-        const C weight = attention_exp<T>(score[i][j] - base);
+        const T weight = exp(score[i][j] - base);
         sum[i] += weight;
-        weights[r * weight_stride + c] = stored_as<T>(s.drops && !kept[r * Steps + c] ? C(0) : weight);
+        weights[r * weight_stride + c] = stored_as<T>(s.drops && !kept[r * Steps + c] ? T(0) : weight);
       }
     }
     __syncwarp();  // a row is within one warp
@@ -247,7 +315,7 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
   }
 #pragma unroll
   for (int i = 0; i < R; ++i) {
-    const C whole = fold_row<grid>(sum[i], attention_plus{}), share = whole == C(0) ? C(0) : C(s.kept) / whole;
+    const T whole = fold_row<grid>(sum[i], attention_plus{}), share = whole == T(0) ? T(0) : T(s.kept) / whole;
     const int64 row = q0 + grid::row(i);
     if (row >= s.queries) continue;
     if (int(threadIdx.x) % grid::sharing == 0) logsumexp[matrix * s.queries + row] = most[i] + log(whole);
@@ -260,45 +328,20 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
   }
 }
 
-/// What each slope of a query has too much: the sum of all, weighted, which is the product of the result and its
-/// gradient. A warp for each of `rows`.
-template <class T, class C>
-__device__ inline void attention_common(const T* out, const T* dout, C* common, int64 rows, int64 width) {
-  for (int64 row = first_thread<int64>() / 32; row < rows; row += all_threads<int64>() / 32) {
-    C sum = 0;
-    for (int64 c = threadIdx.x % 32; c < width; c += 32)
-      sum += value_of(out[row * width + c]) * value_of(dout[row * width + c]);
-#pragma unroll
-    for (int way = 16; way > 0; way /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, way);
-    if (threadIdx.x % 32 == 0) common[row] = sum;
-  }
-}
-
-/// What backward is given besides the job.
-struct attention_gradient {
-  attention_matrices dout;
-  const void *logsumexp, *common;  ///< of each query
-};
-
 /// From a product of query and key, the weight that it had, and from the slope of the weighted value that of the score
 /// over the scale. Of a weight that dropout keeps only that.
-template <class T, class C>
-__device__ inline void weight_and_slope(const attention_shape& s, const attention_view<T, C>& view, int q, int k,
-                                        bool kept, C whole, C common, C& weight, C& slope) {
-  const C score = view.seen(weight * C(s.scale), q, k);
-  const C before = attention_exp<T>(score - (whole == -infinity<C>() ? C(0) : whole));
-  weight = kept ? before : C(0);
-  slope = before * ((kept ? slope * C(s.kept) : C(0)) - common);
-}
-
-template <class T, class C>
-__device__ inline void give_gradient(T* to, C x, bool add) {
-  *to = stored_as<T>(add ? value_of(*to) + x : x);
+template <class T>
+__device__ inline void weight_and_slope(const attention_shape& s, const attention_view<T, T>& view, int q, int k,
+                                        bool kept, const attention_sums<T>& known, T& weight, T& slope) {
+  const T score = view.seen(weight * T(s.scale), q, k);
+  const T before = exp(score - known.logsumexp);
+  weight = kept ? before : T(0);
+  slope = before * ((kept ? slope * T(s.kept) : T(0)) - known.slopes);
 }
 
 /// One block for each tile of keys of each matrix. dk or dv may be null, or both one place, if dv adds: a thread has
 /// the same elements of both.
-template <class T, int W, class C>
+template <class T, int W>
 __device__ inline void attention_backward_keys(char* memory, const attention_shape& s, const attention_gradient& g,
                                                T* dk, T* dv, bool add_k, bool add_v, const uint64* moved) {
   using tiles = typename attention_tiles<T, W>::backward;
@@ -310,37 +353,33 @@ __device__ inline void attention_backward_keys(char* memory, const attention_sha
            *const dout = q + Steps * stride, *const weights = dout + Steps * stride,
            *const slopes = weights + Rows * weight_stride;
   bool* const kept = reinterpret_cast<bool*>(slopes + Rows * weight_stride);
-  const int64 count = (s.keys + Rows - 1) / Rows, matrix = int64(blockIdx.x) / count,
-              k0 = int64(blockIdx.x) % count * Rows;
-  const T *const all_q = matrix_of<T>(s, s.q, matrix), *const all_dout = matrix_of<T>(s, g.dout, matrix);
-  const C *const logsumexp = static_cast<const C*>(g.logsumexp) + matrix * s.queries, *const common =
-                                                                                          static_cast<const C*>(
-                                                                                              g.common) +
-                                                                                          matrix * s.queries;
-  load_tile<Rows, W, threads>(k, s.k, matrix_of<T>(s, s.k, matrix), k0, s.keys, s.width);
-  load_tile<Rows, W, threads>(v, s.v, matrix_of<T>(s, s.v, matrix), k0, s.keys, s.value_width);
+  const int64 matrix = attention_matrix(), k0 = int64(blockIdx.x) * Rows;
+  if (matrix >= s.matrices) return;
+  const T *const all_q = matrix_of<T>(s, s.q, int(matrix)), *const all_dout = matrix_of<T>(s, g.dout, int(matrix));
+  const attention_sums<T>* const sums = static_cast<const attention_sums<T>*>(g.sums) + matrix * s.queries;
+  load_tile<Rows, W, threads>(k, s.k, matrix_of<T>(s, s.k, int(matrix)), k0, s.keys, s.width);
+  load_tile<Rows, W, threads>(v, s.v, matrix_of<T>(s, s.v, int(matrix)), k0, s.keys, s.value_width);
   const uint64 first = s.drops ? s.first + *moved : 0;
   const int depth = (s.width + 15) / 16 * 16, value_depth = (s.value_width + 15) / 16 * 16;
-  C of_k[R][V] = {}, of_v[R][V] = {};
+  T of_k[R][V] = {}, of_v[R][V] = {};
   for (int64 q0 = s.causal ? k0 / Steps * Steps : 0; q0 < s.queries; q0 += Steps) {
     __syncthreads();
     load_tile<Steps, W, threads>(q, s.q, all_q, q0, s.queries, s.width);
     load_tile<Steps, W, threads>(dout, g.dout, all_dout, q0, s.queries, s.value_width);
     if (s.drops) draw_tile<Steps, Rows, true, threads>(kept, s, first, matrix * s.queries + q0, k0);
     __syncthreads();
-    C weight[R][N] = {}, slope[R][N] = {};
+    T weight[R][N] = {}, slope[R][N] = {};
     grid::times_transposed(weight, k, stride, q, stride, depth);
     grid::times_transposed(slope, v, stride, dout, stride, value_depth);
-    const attention_view<T, C> view(s, matrix, q0, k0);
+    const attention_view<T, T> view(s, int(matrix), q0, k0);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const int c = grid::template column<N>(j);
-      const bool there = q0 + c < s.queries;
-      const C whole = there ? logsumexp[q0 + c] : C(0), less = there ? common[q0 + c] : C(0);
+      const attention_sums<T> known = q0 + c < s.queries ? sums[q0 + c] : attention_sums<T>{};
 #pragma unroll
       for (int i = 0; i < R; ++i) {
         const int r = grid::row(i);
-        weight_and_slope<T>(s, view, c, r, !s.drops || kept[r * Steps + c], whole, less, weight[i][j], slope[i][j]);
+        weight_and_slope<T>(s, view, c, r, !s.drops || kept[r * Steps + c], known, weight[i][j], slope[i][j]);
         weights[r * weight_stride + c] = stored_as<T>(weight[i][j]);
         slopes[r * weight_stride + c] = stored_as<T>(slope[i][j]);
       }
@@ -357,15 +396,15 @@ __device__ inline void attention_backward_keys(char* memory, const attention_sha
     for (int c = 0; c < V; ++c) {
       const int column = grid::template column<V>(c);
       if (dk && column < s.width)
-        give_gradient(dk + (matrix * s.keys + row) * s.width + column, of_k[i][c] * C(s.scale), add_k);
+        give_gradient(dk + (matrix * s.keys + row) * s.width + column, of_k[i][c] * T(s.scale), add_k);
       if (dv && column < s.value_width)
-        give_gradient(dv + (matrix * s.keys + row) * s.value_width + column, of_v[i][c] * C(s.kept), add_v);
+        give_gradient(dv + (matrix * s.keys + row) * s.value_width + column, of_v[i][c] * T(s.kept), add_v);
     }
   }
 }
 
 /// One block for each tile of queries of each matrix.
-template <class T, int W, class C>
+template <class T, int W>
 __device__ inline void attention_backward_queries(char* memory, const attention_shape& s, const attention_gradient& g,
                                                   T* dq, bool add, const uint64* moved) {
   using tiles = typename attention_tiles<T, W>::backward;
@@ -376,19 +415,20 @@ __device__ inline void attention_backward_queries(char* memory, const attention_
   T *const q = reinterpret_cast<T*>(memory), *const dout = q + Rows * stride, *const k = dout + Rows * stride,
            *const v = k + Steps * stride, *const slopes = v + Steps * stride;
   bool* const kept = reinterpret_cast<bool*>(slopes + Rows * weight_stride);
-  const int64 count = (s.queries + Rows - 1) / Rows, matrix = int64(blockIdx.x) / count,
-              q0 = (count - 1 - int64(blockIdx.x) % count) * Rows;
-  const T *const all_k = matrix_of<T>(s, s.k, matrix), *const all_v = matrix_of<T>(s, s.v, matrix);
-  load_tile<Rows, W, threads>(q, s.q, matrix_of<T>(s, s.q, matrix), q0, s.queries, s.width);
-  load_tile<Rows, W, threads>(dout, g.dout, matrix_of<T>(s, g.dout, matrix), q0, s.queries, s.value_width);
+  const int64 matrix = attention_matrix(), q0 = int64(gridDim.x - 1 - blockIdx.x) * Rows;
+  if (matrix >= s.matrices) return;
+  const T *const all_k = matrix_of<T>(s, s.k, int(matrix)), *const all_v = matrix_of<T>(s, s.v, int(matrix));
+  load_tile<Rows, W, threads>(q, s.q, matrix_of<T>(s, s.q, int(matrix)), q0, s.queries, s.width);
+  load_tile<Rows, W, threads>(dout, g.dout, matrix_of<T>(s, g.dout, int(matrix)), q0, s.queries, s.value_width);
   const uint64 first = s.drops ? s.first + *moved : 0;
   const int depth = (s.width + 15) / 16 * 16, value_depth = (s.value_width + 15) / 16 * 16;
-  C of_q[R][V] = {}, whole[R], less[R];
+  T of_q[R][V] = {};
+  attention_sums<T> known[R];
 #pragma unroll
   for (int i = 0; i < R; ++i) {
     const int64 row = q0 + grid::row(i);
-    whole[i] = row < s.queries ? static_cast<const C*>(g.logsumexp)[matrix * s.queries + row] : C(0);
-    less[i] = row < s.queries ? static_cast<const C*>(g.common)[matrix * s.queries + row] : C(0);
+    known[i] = row < s.queries ? static_cast<const attention_sums<T>*>(g.sums)[matrix * s.queries + row]
+                               : attention_sums<T>{};
   }
   const int64 stop = s.causal && q0 + Rows < s.keys ? q0 + Rows : s.keys;
   for (int64 k0 = 0; k0 < stop; k0 += Steps) {
@@ -397,25 +437,21 @@ __device__ inline void attention_backward_queries(char* memory, const attention_
     load_tile<Steps, W, threads>(v, s.v, all_v, k0, s.keys, s.value_width);
     if (s.drops) draw_tile<Rows, Steps, false, threads>(kept, s, first, matrix * s.queries + q0, k0);
     __syncthreads();
-    C weight[R][N] = {}, slope[R][N] = {};
+    T weight[R][N] = {}, slope[R][N] = {};
     grid::times_transposed(weight, q, stride, k, stride, depth);
     grid::times_transposed(slope, dout, stride, v, stride, value_depth);
-    const attention_view<T, C> view(s, matrix, q0, k0);
+    const attention_view<T, T> view(s, int(matrix), q0, k0);
 #pragma unroll
     for (int i = 0; i < R; ++i) {
       const int r = grid::row(i);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
         const int c = grid::template column<N>(j);
-        weight_and_slope<T>(s, view, r, c, !s.drops || kept[r * Steps + c], whole[i], less[i], weight[i][j],
-                            slope[i][j]);
+        weight_and_slope<T>(s, view, r, c, !s.drops || kept[r * Steps + c], known[i], weight[i][j], slope[i][j]);
         slopes[r * weight_stride + c] = stored_as<T>(slope[i][j]);
       }
     }
-    if constexpr (grid::row_in_warp)
-      __syncwarp();
-    else
-      __syncthreads();
+    __syncwarp();  // a row is within one warp
     grid::times(of_q, slopes, weight_stride, k, stride, Steps);
   }
 #pragma unroll
@@ -426,9 +462,545 @@ __device__ inline void attention_backward_queries(char* memory, const attention_
     for (int c = 0; c < V; ++c) {
       const int column = grid::template column<V>(c);
       if (column < s.width)
-        give_gradient(dq + (matrix * s.queries + row) * s.width + column, of_q[i][c] * C(s.scale), add);
+        give_gradient(dq + (matrix * s.queries + row) * s.width + column, of_q[i][c] * T(s.scale), add);
     }
   }
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/attention_mma.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Attention of half and bfloat16 on tensor cores, by FlashAttention-2's scheme (Dao 2023). A block of threads has a
+// tile of queries and walks over tiles of keys. Tiles of keys and values arrive in a ring of three buffers while
+// earlier ones are used. The scores stay in registers, become weights by powers of two, and are the left operand of the
+// product with the values in the same registers.
+#pragma once
+
+#include <kernels/attention.cuh>
+#include <kernels/mma_tiles.cuh>
+
+namespace kiln::kernels {
+
+/// How the work of a block is cut: `warps` warps of 16 M rows each, which walk over tiles of `steps` rows.
+template <int Warps, int M, int Steps>
+struct mma_tiling {
+  static constexpr int warps = Warps, m = M, rows = 16 * M * Warps, steps = Steps, threads = 32 * Warps;
+};
+/// Of rows of W elements. Each matrix that ldmatrix brings for the right operand serves 16 M rows: with M = 1 shared
+/// memory is busier than the tensor cores. M is 2 where the registers allow it: not with what `Extras` need.
+template <int W, bool Extras>
+struct attention_mma_tiles {
+  using forward = mma_tiling<4, Extras ? 1 : 2, 64>;
+  using backward_queries = mma_tiling<4, Extras ? 1 : 2, 32>;
+  using backward_keys = mma_tiling<4, (Extras || W > 64 ? 1 : 2), (Extras || W <= 64 ? 32 : 64)>;
+};
+
+/// Weights are powers of two of the scores less a base, which is the largest score when it is set. It is set anew, and
+/// what was summed is made smaller, only once a score is so much larger: weights up to 256 lose nothing.
+inline constexpr float most_growth = 8;
+
+/// 2^x by the hardware's instruction, within 2 ulp; results below the normal numbers are 0.
+__device__ inline float fast_exp2(float x) {
+#if defined(__CUDA_ARCH__)
+  float out;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+#else
+  return exp2(x);
+#endif
+}
+
+/// Whether a block of so many rows, threads and bytes of shared memory is what a tiling takes: a tile of queries and
+/// three of keys or values, and two addresses.
+template <int W, class Tiling>
+__device__ constexpr bool fits_forward(int rows, int threads, int bytes) {
+  return rows == Tiling::rows && threads == Tiling::threads && bytes == 2 * W * (Tiling::rows + 3 * Tiling::steps) + 16;
+}
+
+/// Which weights of a warp's scores dropout keeps: bit 4 (j % 8) + e of [i][j / 8] is that of sum[i][j][e]. Lanes of a
+/// row are queries, of which the warp's first is `row`, counted over all matrices. Two lanes share the words of four
+/// keys: the even one draws those of the upper row, the odd one those of the lower, and they exchange halves.
+template <int M, int N>
+__device__ inline void draw_rows(uint32 (&kept)[M][(N + 7) / 8], const attention_shape& s, uint64 first, int64 row,
+                                 int64 k0) {
+  const int lane = int(threadIdx.x) % 32, odd = lane % 2;
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int word = 0; word < (N + 7) / 8; ++word) {
+      uint32 own = 0;
+#pragma unroll 1
+      for (int j = 0; j < (N < 8 ? N : 8); ++j) {
+        const words4 words = philox(attention_draw(s, first, row + mma_row(i, 2 * odd),
+                                                   k0 + 8 * (8 * word + j) + lane % 4 / 2 * 4), s.seed);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) own |= uint32(attention_keeps(s, words.at[k])) << (4 * j + k);
+      }
+      const uint32 other = __shfl_xor_sync(0xffffffffu, own, 1);
+      kept[i][word] = odd ? (other >> 2 & 0x33333333u) | (own & 0xccccccccu)
+                          : (own & 0x33333333u) | (other & 0x33333333u) << 2;
+    }
+}
+
+/// Joins what the four lanes of a row have; each gets the result.
+template <class Fold>
+__device__ inline float fold_quad(float x, Fold fold) {
+  x = fold(x, __shfl_xor_sync(0xffffffffu, x, 2));
+  return fold(x, __shfl_xor_sync(0xffffffffu, x, 1));
+}
+
+/// Stores `by` times a warp's rows, of which the first is row `first` of the matrix `to` of `rows` rows and `width`
+/// columns, or adds that to what is there.
+template <class T, int M, int V>
+__device__ inline void store_rows(T* to, const float (&from)[M][V][4], int first, int rows, int width, float by,
+                                  bool add) {
+  const bool pairs = width % 2 == 0 && reinterpret_cast<uint64>(to) % 4 == 0;
+  const int thread = opaque(int(threadIdx.x));
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; e += 2) {
+      const int row = first + mma_row(i, e, thread), left = row < rows ? width - mma_column(0, 0, thread) : 0;
+      T* const at = to + int64(row) * width + mma_column(0, 0, thread);
+#pragma unroll
+      for (int j = 0; j < V; ++j) {
+        float a = from[i][j][e] * by, b = from[i][j][e + 1] * by;
+        T* const here = at + 8 * j;
+        if (8 * j < left && add) a += value_of(here[0]);
+        if (8 * j + 1 < left && add) b += value_of(here[1]);
+        if (pairs) {
+          if (8 * j < left) *reinterpret_cast<uint32*>(here) = packed<T>(a, b);
+        } else {
+          if (8 * j < left) here[0] = stored_as<T>(a);
+          if (8 * j + 1 < left) here[1] = stored_as<T>(b);
+        }
+      }
+    }
+}
+
+/// Hides the scores of keys that a query does not see. Rows of scores are queries from `q0` on, `keys` keys are left.
+template <int M, int N>
+__device__ inline void hide_unseen(float (&score)[M][N][4], int ahead, int keys, bool causal) {
+  const int thread = opaque(int(threadIdx.x));
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; e += 2) {
+      const int seen = ahead + mma_row(i, e, thread),
+                last = (causal && seen < keys ? seen : keys - 1) - mma_column(0, 0, thread);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        if (8 * j > last) score[i][j][e] = -infinity<float>();
+        if (8 * j + 1 > last) score[i][j][e + 1] = -infinity<float>();
+      }
+    }
+}
+
+/// One block for each tile of queries of each matrix, the last ones first: of a causal job they take longest. `Extras`
+/// says whether there may be masks, dropout, or a scale that is not positive.
+template <class T, int W, bool Extras>
+__device__ inline void attention_forward(char* memory, const attention_shape& s, T* out, float* logsumexp,
+                                         const uint64* moved) {
+  using tiles = typename attention_mma_tiles<W, Extras>::forward;
+  using tile = mma_tile<T, W>;
+  constexpr int Rows = tiles::rows, Steps = tiles::steps, M = tiles::m, N = Steps / 8, V = W / 8;
+  constexpr int buffer = Steps * tile::row_bytes, ring = Rows * tile::row_bytes;
+  const int all_keys = int(s.keys), q0 = int(gridDim.x - 1 - blockIdx.x) * Rows, matrix = attention_matrix();
+  if (matrix >= s.matrices) return;
+  const auto warp_row = [] { return opaque(int(threadIdx.x)) / 32 * (16 * M); };
+  // Where keys and values begin, in shared memory: the registers are full.
+  const T* volatile* const all = reinterpret_cast<const T* volatile*>(memory + ring + 3 * buffer);
+  if (threadIdx.x == 0) all[0] = matrix_of<T>(s, s.k, matrix), all[1] = matrix_of<T>(s, s.v, matrix);
+  __syncthreads();
+  const auto load_keys = [&](int to, int k0) {
+    tile::template load<Steps, tiles::threads>(memory + to, all[0], s.k.row, s.k.column, s.k.wide, k0, all_keys, s.width);
+  };
+  const auto load_values = [&](int to, int k0) {
+    tile::template load<Steps, tiles::threads>(memory + to, all[1], s.v.row, s.v.column, s.v.wide, k0, all_keys,
+                                               s.value_width);
+  };
+  const int stop = s.causal && q0 + Rows < all_keys ? q0 + Rows : all_keys;
+  int keys = ring, values = ring + buffer, free = ring + 2 * buffer;  // where in shared memory
+  tile::template load<Rows, tiles::threads>(memory, matrix_of<T>(s, s.q, matrix), s.q.row, s.q.column, s.q.wide, q0,
+                                            int(s.queries), s.width);
+  if (stop > 0) load_keys(keys, 0);
+  commit_copies();
+  if (stop > 0) load_values(values, 0);
+  commit_copies();
+
+  const float scale = float(s.scale) * log2_e;
+  // The largest score begins with a finite one, as differences of infinite ones are none.
+  float mixed[M][V][4] = {}, most[M][2], sum[M][2];
+#pragma unroll
+  for (int i = 0; i < M; ++i) most[i][0] = most[i][1] = lowest_float, sum[i][0] = sum[i][1] = 0;
+#pragma unroll 1
+  for (int k0 = 0; k0 < stop; k0 += Steps) {
+    const bool more = k0 + Steps < stop;
+    wait_for_copies<1>();
+    __syncthreads();  // all have these keys, and nobody needs the values before any longer
+    if (more) load_keys(free, k0 + Steps);
+    commit_copies();
+    uint32 kept[M][(N + 7) / 8];
+    if (Extras && s.drops) draw_rows<M, N>(kept, s, s.first + *moved, int64(matrix) * s.queries + q0 + warp_row(), k0);
+    float score[M][N][4] = {};
+    tile::times_transposed(score, memory, warp_row() * tile::row_bytes + tile::lane_place(),
+                           keys + tile::transposed_lane_place());
+
+    float factor = scale;
+    if constexpr (Extras) {
+      const attention_view<T, float> view(s, matrix, q0, k0);
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            score[i][j][e] = view.seen(score[i][j][e] * scale, warp_row() + mma_row(i, e), mma_column(j, e));
+      factor = 1;
+    } else if (k0 + Steps > all_keys || (s.causal && k0 + Steps > q0 + warp_row() + 1)) {
+      hide_unseen(score, q0 + warp_row() - k0, all_keys - k0, s.causal);
+    }
+    float now[M][2];
+    bool grows = false;
+#pragma unroll
+    for (int i = 0; i < M; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float x = -infinity<float>();
+#pragma unroll
+        for (int j = 0; j < N; ++j) x = fmaxf(x, fmaxf(score[i][j][2 * half], score[i][j][2 * half + 1]));
+        now[i][half] = fmaxf(most[i][half], fold_quad(x, [](float a, float b) { return fmaxf(a, b); }) * factor);
+        grows |= now[i][half] > most[i][half] + most_growth;
+      }
+    if (__any_sync(0xffffffffu, grows)) {
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const float shrunk = fast_exp2(most[i][half] - now[i][half]);
+          most[i][half] = now[i][half];
+          sum[i][half] *= shrunk;
+#pragma unroll
+          for (int j = 0; j < V; ++j) mixed[i][j][2 * half] *= shrunk, mixed[i][j][2 * half + 1] *= shrunk;
+        }
+    }
+    uint32 weights[N / 2][M][4];  // a left operand
+#pragma unroll
+    for (int k = 0; k < N / 2; ++k)
+#pragma unroll
+      for (int i = 0; i < M; ++i) {
+        float(&a)[4] = score[i][2 * k], (&b)[4] = score[i][2 * k + 1];
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          a[e] = fast_exp2(a[e] * factor - most[i][e / 2]), b[e] = fast_exp2(b[e] * factor - most[i][e / 2]);
+        sum[i][0] += (a[0] + a[1]) + (b[0] + b[1]);
+        sum[i][1] += (a[2] + a[3]) + (b[2] + b[3]);
+        if (Extras && s.drops) {
+          const uint32 bits = kept[i][k / 4] >> 8 * (k % 4);
+#pragma unroll
+          for (int e = 0; e < 4; ++e) a[e] = bits >> e & 1 ? a[e] : 0, b[e] = bits >> (4 + e) & 1 ? b[e] : 0;
+        }
+        tile::round(weights[k][i], a, b);
+      }
+
+    wait_for_copies<1>();
+    __syncthreads();  // all have these values, and nobody needs the keys any longer
+    if (more) load_values(keys, k0 + Steps);
+    commit_copies();
+    tile::times(mixed, weights, memory, values + tile::lane_place());
+    const int used = values;
+    values = keys, keys = free, free = used;
+  }
+  wait_for_copies<0>();
+
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float whole = fold_quad(sum[i][half], [](float a, float b) { return a + b; }),
+                  share = whole == 0 ? 0 : float(s.kept) / whole;
+      const int row = q0 + warp_row() + mma_row(i, 2 * half);
+      if (row < int(s.queries) && threadIdx.x % 4 == 0)
+        logsumexp[int64(matrix) * s.queries + row] = (most[i][half] + log2(whole)) * log_2;
+#pragma unroll
+      for (int j = 0; j < V; ++j) mixed[i][j][2 * half] *= share, mixed[i][j][2 * half + 1] *= share;
+    }
+  store_rows(out + int64(matrix) * s.queries * s.value_width, mixed, q0 + warp_row(), int(s.queries), s.value_width,
+             1, false);
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/attention_mma_backward.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// The gradients of attention_mma.cuh, which make the weights again: a block has a tile of queries and walks over keys
+// and values for the gradient of the queries, or has a tile of keys and walks over queries for those of keys and
+// values, whose scores are transposed. So weights and slopes are left operands where they are computed, and no sum is
+// shared by two blocks. While a block works on one pair of tiles, the next arrives.
+#pragma once
+
+#include <kernels/attention_mma.cuh>
+
+namespace kiln::kernels {
+
+/// Whether a block of so many rows, threads and bytes of shared memory is what a tiling takes: its own tiles of two
+/// matrices, twice two others with `more` bytes for each row, and four addresses.
+template <int W, class Tiling>
+__device__ constexpr bool fits_backward(int more, int rows, int threads, int bytes) {
+  return rows == Tiling::rows && threads == Tiling::threads &&
+         bytes == 4 * W * Tiling::rows + 2 * (4 * W + more) * Tiling::steps + 32;
+}
+
+/// Which weights dropout keeps, as draw_rows() has it, where rows are keys and columns are queries. Four lanes of one
+/// column share the words of their four keys: each draws those of one query and four keys for all of them.
+template <int M, int N>
+__device__ inline void draw_columns(uint32 (&kept)[M][(N + 7) / 8], const attention_shape& s, uint64 first, int64 row,
+                                    int64 k0) {
+  const int lane = int(threadIdx.x) % 32, own_key = lane / 4 % 4;
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int word = 0; word < (N + 7) / 8; ++word) {
+      uint32 own = 0;
+#pragma unroll 1
+      for (int j = 0; j < (N < 8 ? N : 8); ++j) {
+        const words4 words = philox(attention_draw(s, first, row + mma_column(8 * word + j, own_key % 2),
+                                                   k0 + 16 * i + own_key / 2 * 8 + lane / 16 * 4), s.seed);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) own |= uint32(attention_keeps(s, words.at[k])) << (4 * j + k);
+      }
+      kept[i][word] = 0;
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        kept[i][word] |= (__shfl_sync(0xffffffffu, own, (lane & ~12) + 4 * e) >> own_key & 0x11111111u) << e;
+    }
+}
+
+/// Sets weights that dropout takes to 0.
+template <int M, int N>
+__device__ inline void drop(float (&weight)[M][N][4], const uint32 (&kept)[M][(N + 7) / 8], float by) {
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) weight[i][j][e] = kept[i][j / 8] >> (4 * (j % 8) + e) & 1 ? weight[i][j][e] * by : 0;
+}
+
+/// Accumulators as a left operand.
+template <class Tile, int M, int N>
+__device__ inline void as_left(uint32 (&left)[N / 2][M][4], const float (&from)[M][N][4]) {
+#pragma unroll
+  for (int k = 0; k < N / 2; ++k)
+#pragma unroll
+    for (int i = 0; i < M; ++i) Tile::round(left[k][i], from[i][2 * k], from[i][2 * k + 1]);
+}
+
+/// One block for each tile of queries of each matrix.
+template <class T, int W, bool Extras>
+__device__ inline void attention_backward_queries(char* memory, const attention_shape& s, const attention_gradient& g,
+                                                  T* dq, bool add, const uint64* moved) {
+  using tiles = typename attention_mma_tiles<W, Extras>::backward_queries;
+  using tile = mma_tile<T, W>;
+  constexpr int Rows = tiles::rows, Steps = tiles::steps, M = tiles::m, N = Steps / 8, V = W / 8;
+  constexpr int dout = Rows * tile::row_bytes, stages = 2 * dout, buffer = Steps * tile::row_bytes;
+  const int all_keys = int(s.keys), q0 = int(gridDim.x - 1 - blockIdx.x) * Rows, matrix = attention_matrix();
+  if (matrix >= s.matrices) return;
+  const auto warp_row = [] { return opaque(int(threadIdx.x)) / 32 * (16 * M); };
+  // Where keys and values begin, in shared memory: the registers are full.
+  const T* volatile* const all = reinterpret_cast<const T* volatile*>(memory + stages + 4 * buffer);
+  if (threadIdx.x == 0) all[0] = matrix_of<T>(s, s.k, matrix), all[1] = matrix_of<T>(s, s.v, matrix);
+  __syncthreads();
+  const auto load = [&](int stage, int k0) {
+    tile::template load<Steps, tiles::threads>(memory + stage, all[0], s.k.row, s.k.column, s.k.wide, k0, all_keys,
+                                               s.width);
+    tile::template load<Steps, tiles::threads>(memory + stage + buffer, all[1], s.v.row, s.v.column, s.v.wide, k0,
+                                               all_keys, s.value_width);
+  };
+  const int stop = s.causal && q0 + Rows < all_keys ? q0 + Rows : all_keys;
+  tile::template load<Rows, tiles::threads>(memory, matrix_of<T>(s, s.q, matrix), s.q.row, s.q.column, s.q.wide, q0,
+                                            int(s.queries), s.width);
+  tile::template load<Rows, tiles::threads>(memory + dout, matrix_of<T>(s, g.dout, matrix), g.dout.row, g.dout.column,
+                                            g.dout.wide, q0, int(s.queries), s.value_width);
+  int stage = stages;
+  if (stop > 0) load(stage, 0);
+  commit_copies();
+
+  const float scale = float(s.scale) * log2_e;
+  float of_q[M][V][4] = {};
+  attention_sums<float> known[M][2];
+#pragma unroll
+  for (int i = 0; i < M; ++i)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = q0 + warp_row() + mma_row(i, 2 * half);
+      known[i][half] = {};
+      if (row < int(s.queries))
+        known[i][half] = static_cast<const attention_sums<float>*>(g.sums)[int64(matrix) * s.queries + row];
+    }
+#pragma unroll 1
+  for (int k0 = 0; k0 < stop; k0 += Steps) {
+    wait_for_copies<0>();
+    __syncthreads();  // all have these tiles, and nobody needs those before any longer
+    const int next = 2 * stages + 2 * buffer - stage;
+    if (k0 + Steps < stop) load(next, k0 + Steps);
+    commit_copies();
+    uint32 kept[M][(N + 7) / 8];
+    if (Extras && s.drops) draw_rows<M, N>(kept, s, s.first + *moved, int64(matrix) * s.queries + q0 + warp_row(), k0);
+    float weight[M][N][4] = {}, slope[M][N][4] = {};
+    const int left = warp_row() * tile::row_bytes + tile::lane_place(), right = tile::transposed_lane_place();
+    tile::times_transposed(weight, memory, left, stage + right);
+    float factor = scale;
+    if constexpr (Extras) {
+      const attention_view<T, float> view(s, matrix, q0, k0);
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            weight[i][j][e] = view.seen(weight[i][j][e] * scale, warp_row() + mma_row(i, e), mma_column(j, e));
+      factor = 1;
+    } else if (k0 + Steps > all_keys || (s.causal && k0 + Steps > q0 + warp_row() + 1)) {
+      hide_unseen(weight, q0 + warp_row() - k0, all_keys - k0, s.causal);
+    }
+#pragma unroll
+    for (int i = 0; i < M; ++i)
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          weight[i][j][e] = fast_exp2(weight[i][j][e] * factor - known[i][e / 2].logsumexp);
+    tile::times_transposed(slope, memory, dout + left, stage + buffer + right);
+    if (Extras && s.drops) drop(slope, kept, float(s.kept));
+#pragma unroll
+    for (int i = 0; i < M; ++i)
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          slope[i][j][e] = weight[i][j][e] * (slope[i][j][e] - known[i][e / 2].slopes);
+    uint32 slopes[N / 2][M][4];
+    as_left<tile>(slopes, slope);
+    tile::times(of_q, slopes, memory, stage + tile::lane_place());
+    stage = next;
+  }
+  wait_for_copies<0>();
+  store_rows(dq + int64(matrix) * s.queries * s.width, of_q, q0 + warp_row(), int(s.queries), s.width, float(s.scale),
+             add);
+}
+
+/// One block for each tile of keys of each matrix. dk or dv may be null, or both one place, if dv adds: a thread has
+/// the same elements of both.
+template <class T, int W, bool Extras>
+__device__ inline void attention_backward_keys(char* memory, const attention_shape& s, const attention_gradient& g,
+                                               T* dk, T* dv, bool add_k, bool add_v, const uint64* moved) {
+  using tiles = typename attention_mma_tiles<W, Extras>::backward_keys;
+  using tile = mma_tile<T, W>;
+  using sums = attention_sums<float>;
+  constexpr int Rows = tiles::rows, Steps = tiles::steps, M = tiles::m, N = Steps / 8, V = W / 8;
+  constexpr int values = Rows * tile::row_bytes, stages = 2 * values, buffer = Steps * tile::row_bytes,
+                stage_bytes = 2 * buffer + Steps * int(sizeof(sums));
+  static_assert(Steps <= tiles::threads, "a thread brings the sums of one query");
+  const int queries = int(s.queries), k0 = int(blockIdx.x) * Rows, matrix = attention_matrix();
+  if (matrix >= s.matrices) return;
+  const auto warp_row = [] { return opaque(int(threadIdx.x)) / 32 * (16 * M); };
+  // Where queries and gradients begin, in shared memory: the registers are full.
+  const T* volatile* const all = reinterpret_cast<const T* volatile*>(memory + stages + 2 * stage_bytes);
+  if (threadIdx.x == 0) all[0] = matrix_of<T>(s, s.q, matrix), all[1] = matrix_of<T>(s, g.dout, matrix);
+  __syncthreads();
+  const auto load = [&](int stage, int q0) {
+    tile::template load<Steps, tiles::threads>(memory + stage, all[0], s.q.row, s.q.column, s.q.wide, q0, queries,
+                                               s.width);
+    tile::template load<Steps, tiles::threads>(memory + stage + buffer, all[1], g.dout.row, g.dout.column, g.dout.wide,
+                                               q0, queries, s.value_width);
+    const int thread = opaque(int(threadIdx.x));
+    if (thread < Steps)
+      copy_async8(memory + stage + 2 * buffer + thread * int(sizeof(sums)),
+                  static_cast<const sums*>(g.sums) + int64(matrix) * s.queries + q0 + thread, q0 + thread < queries);
+  };
+  tile::template load<Rows, tiles::threads>(memory, matrix_of<T>(s, s.k, matrix), s.k.row, s.k.column, s.k.wide, k0,
+                                            int(s.keys), s.width);
+  tile::template load<Rows, tiles::threads>(memory + values, matrix_of<T>(s, s.v, matrix), s.v.row, s.v.column,
+                                            s.v.wide, k0, int(s.keys), s.value_width);
+  const int start = s.causal ? k0 / Steps * Steps : 0;
+  int stage = stages;
+  if (start < queries) load(stage, start);
+  commit_copies();
+
+  const float scale = float(s.scale) * log2_e;
+  float of_k[M][V][4] = {}, of_v[M][V][4] = {};
+#pragma unroll 1
+  for (int q0 = start; q0 < queries; q0 += Steps) {
+    wait_for_copies<0>();
+    __syncthreads();  // all have these tiles, and nobody needs those before any longer
+    const int next = 2 * stages + stage_bytes - stage;
+    if (q0 + Steps < queries) load(next, q0 + Steps);
+    commit_copies();
+    uint32 kept[M][(N + 7) / 8];
+    if (Extras && s.drops)
+      draw_columns<M, N>(kept, s, s.first + *moved, int64(matrix) * s.queries + q0, k0 + warp_row());
+    float weight[M][N][4] = {}, slope[M][N][4] = {};
+    const int left = warp_row() * tile::row_bytes + tile::lane_place(), right = tile::transposed_lane_place();
+    tile::times_transposed(weight, memory, left, stage + right);
+    float factor = scale;
+    if constexpr (Extras) {
+      const attention_view<T, float> view(s, matrix, q0, k0);
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            weight[i][j][e] = view.seen(weight[i][j][e] * scale, mma_column(j, e), warp_row() + mma_row(i, e));
+      factor = 1;
+    } else if (s.causal && k0 + warp_row() + 16 * M > q0 + 1) {
+      const int thread = opaque(int(threadIdx.x)), ahead = q0 - k0 - warp_row();
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            if (mma_row(i, e, thread) > ahead + mma_column(j, e, thread)) weight[i][j][e] = -infinity<float>();
+    }
+    // Of queries beyond the last one, gradients and sums are 0, so their weights matter to none.
+    const auto known = [&](int j) {
+      const sums* const at = reinterpret_cast<const sums*>(memory + stage + 2 * buffer) + mma_column(j, 0);
+      return *reinterpret_cast<const vec<sums, 2>*>(at);
+    };
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const vec<sums, 2> of = known(j);
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) weight[i][j][e] = fast_exp2(weight[i][j][e] * factor - of.at[e % 2].logsumexp);
+    }
+    tile::times_transposed(slope, memory, values + left, stage + buffer + right);
+    if (Extras && s.drops) drop(slope, kept, float(s.kept));
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const vec<sums, 2> of = known(j);
+#pragma unroll
+      for (int i = 0; i < M; ++i)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) slope[i][j][e] = weight[i][j][e] * (slope[i][j][e] - of.at[e % 2].slopes);
+    }
+    if (Extras && s.drops) drop(weight, kept, 1);
+    uint32 operand[N / 2][M][4];
+    as_left<tile>(operand, weight);
+    if (dv) tile::times(of_v, operand, memory, stage + buffer + tile::lane_place());
+    as_left<tile>(operand, slope);
+    if (dk) tile::times(of_k, operand, memory, stage + tile::lane_place());
+    stage = next;
+  }
+  wait_for_copies<0>();
+  if (dk)
+    store_rows(dk + int64(matrix) * s.keys * s.width, of_k, k0 + warp_row(), int(s.keys), s.width, float(s.scale),
+               add_k);
+  if (dv)
+    store_rows(dv + int64(matrix) * s.keys * s.value_width, of_v, k0 + warp_row(), int(s.keys), s.value_width,
+               float(s.kept), add_v);
 }
 
 }  // namespace kiln::kernels
@@ -469,6 +1041,139 @@ __device__ inline T collect_in_cluster(const uint64* shared, T identity, Fold fo
       x = fold(x, *reinterpret_cast<const T*>(shared + block * 32 + lane));
   }
   return across_warp(x, fold);
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/copy_async.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Copies from global to shared memory that go on while the thread computes (cp.async, sm_80 and later). A thread closes
+// a group of its copies with commit_copies and waits for groups with wait_for_copies; a barrier after that shows the
+// bytes to the other threads.
+#pragma once
+
+#include <kernels/types.cuh>
+
+namespace kiln::kernels {
+
+/// Starts a copy of 16 bytes between addresses that are multiples of 16. Writes zeros unless `there`; `from` is not read
+/// then.
+__device__ inline void copy_async16(void* to, const void* from, bool there) {
+#if defined(KILN_EMULATOR)
+  emulator::copy_async(to, from, there ? 16 : 0, 16);
+#else
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(uint32(__cvta_generic_to_shared(to))),
+               "l"(from), "r"(there ? 16 : 0)
+               : "memory");
+#endif
+}
+/// The same of 8 bytes.
+__device__ inline void copy_async8(void* to, const void* from, bool there) {
+#if defined(KILN_EMULATOR)
+  emulator::copy_async(to, from, there ? 8 : 0, 8);
+#else
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(uint32(__cvta_generic_to_shared(to))), "l"(from),
+               "r"(there ? 8 : 0)
+               : "memory");
+#endif
+}
+/// Closes the group of the copies that the thread started since the last call. It may be empty.
+__device__ inline void commit_copies() {
+#if defined(KILN_EMULATOR)
+  emulator::commit_copies();
+#else
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// Waits until all of the thread's groups but the latest `Groups` have arrived.
+template <int Groups>
+__device__ inline void wait_for_copies() {
+#if defined(KILN_EMULATOR)
+  emulator::wait_for_copies(Groups);
+#else
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+#endif
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/fma_tiles.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Products of tiles of float or double in shared memory, by multiplications and additions, into sums in the registers of
+// a block. The threads that share a row are beside each other in a warp.
+#pragma once
+
+#include <kernels/types.cuh>
+
+namespace kiln::kernels {
+
+/// Elements that are moved at once, and that rows of a tile are longer than they need be, so that the rows which a warp
+/// reads together begin in other banks.
+template <class T>
+inline constexpr int tile_step = int(16 / sizeof(T));
+
+/// float and double: 16 x 8 threads.
+template <class T>
+struct fma_grid {
+  using element = T;
+  using sum = T;
+  static constexpr int threads = 128, sharing = 8;  ///< of a block; threads with parts of the same rows
+  template <int Rows>
+  static constexpr int rows = Rows / 16;  ///< that a thread has, of so many
+  template <int Columns>
+  static constexpr int columns = Columns / 8;
+
+  static __device__ inline int row(int i) { return int(threadIdx.x) / 8 + 16 * i; }
+  template <int N>
+  static __device__ inline int column(int j) {
+    return int(threadIdx.x) % 8 + 8 * j;
+  }
+
+  /// Adds a b^T, of which each row has `depth` elements: a multiple of 16.
+  template <int R, int N>
+  static __device__ inline void times_transposed(T (&out)[R][N], const T* a, int a_row, const T* b, int b_row,
+                                                 int depth) {
+    constexpr int step = tile_step<T>;
+    const T *const a0 = a + row(0) * a_row, *const b0 = b + column<N>(0) * b_row;
+    for (int k = 0; k < depth; k += step) {
+      vec<T, step> left[R];
+#pragma unroll
+      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const vec<T, step>*>(a0 + 16 * i * a_row + k);
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const vec<T, step> right = *reinterpret_cast<const vec<T, step>*>(b0 + 8 * j * b_row + k);
+#pragma unroll
+        for (int i = 0; i < R; ++i)
+#pragma unroll
+          for (int m = 0; m < step; ++m) out[i][j] += left[i][m] * right[m];
+      }
+    }
+  }
+  /// Adds a b, of `depth` columns and rows.
+  template <int R, int N>
+  static __device__ inline void times(T (&out)[R][N], const T* a, int a_row, const T* b, int b_row, int depth) {
+    constexpr int step = tile_step<T>;
+    const T *const a0 = a + row(0) * a_row, *const b0 = b + column<N>(0);
+    for (int k = 0; k < depth; k += step) {
+      vec<T, step> left[R];
+#pragma unroll
+      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const vec<T, step>*>(a0 + 16 * i * a_row + k);
+#pragma unroll
+      for (int m = 0; m < step; ++m)
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+          const T right = b0[(k + m) * b_row + 8 * j];
+#pragma unroll
+          for (int i = 0; i < R; ++i) out[i][j] += left[i][m] * right;
+        }
+    }
+  }
+};
+
+/// Joins what the threads of a row have; each gets the result.
+template <class Grid, class C, class Fold>
+__device__ inline C fold_row(C x, Fold fold) {
+#pragma unroll
+  for (int way = Grid::sharing / 2; way > 0; way /= 2) x = fold(x, __shfl_xor_sync(0xffffffffu, x, way));
+  return x;
 }
 
 }  // namespace kiln::kernels
@@ -1697,6 +2402,184 @@ __device__ inline void multiply_matrices<bfloat16>(float& c0, float& c1, float& 
 #endif
 }
 
+/// Two numbers rounded to T, the first in the lower 16 bits.
+template <class T>
+__device__ inline uint32 packed(float low, float high);
+template <>
+__device__ inline uint32 packed<half>(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  uint32 out;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+#else
+  return to_half(low).bits | uint32(to_half(high).bits) << 16;
+#endif
+}
+template <>
+__device__ inline uint32 packed<bfloat16>(float low, float high) {
+#if defined(__CUDA_ARCH__)
+  uint32 out;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+#else
+  return to_bfloat16(low).bits | uint32(to_bfloat16(high).bits) << 16;
+#endif
+}
+
+}  // namespace kiln::kernels
+)cuh"},
+    {"kernels/mma_tiles.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
+// Tiles of half or bfloat16 in shared memory, and products of them by tensor cores. A warp holds 16 M rows of a result
+// in registers as accumulators sum[M][N][4]: of each 16 x 8 block, elements 0 and 1 are in row lane / 4, columns
+// 2 (lane % 4) and the next, elements 2 and 3 eight rows below. These are also the places of a left operand's elements,
+// so accumulators become the left operand of the next product without leaving their registers.
+#pragma once
+
+#include <kernels/copy_async.cuh>
+#include <kernels/mma.cuh>
+
+namespace kiln::kernels {
+
+/// The row of element e of block i of a warp's accumulators, within the warp's rows, and the column of block j.
+__device__ inline int mma_row(int i, int e, int thread = int(threadIdx.x)) {
+  return 16 * i + thread % 32 / 4 + e / 2 * 8;
+}
+__device__ inline int mma_column(int j, int e, int thread = int(threadIdx.x)) {
+  return 8 * j + 2 * (thread % 4) + e % 2;
+}
+
+/// Hides from the compiler that a value is the same in each step of a loop, where it would keep all that follows from it
+/// in registers.
+template <class I>
+__device__ inline I opaque(I x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(I) == 8)
+    asm volatile("" : "+l"(x));
+  else
+    asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
+
+/// Rows of W elements without padding. The 16 bytes at column 8 c of row r are stored at chunk c ^ swizzle(r), so that
+/// the eight rows of a matrix that ldmatrix reads are in different banks. A tile is given by its place in shared memory,
+/// a multiple of its rows' bytes; as an operand of a product, plus the lane's place.
+template <class T, int W>
+struct mma_tile {
+  static constexpr int chunks = W / 8, row_bytes = 2 * W;
+
+  static __device__ inline int place(int row, int chunk) {
+    const int swizzle = W < 64 ? row >> 1 & 3 : row & 7;
+    return row * row_bytes + (chunk ^ swizzle) * 16;
+  }
+  /// Where a lane's row of the first 16 x 16 elements begins; that of the next 16 columns differs by `^ 32`. The four
+  /// 8 x 8 matrices come column by column, or row by row for the right operand of times_transposed, as the two that one
+  /// instruction takes must be in neighbouring registers.
+  static __device__ inline int lane_place() {
+    const int lane = opaque(int(threadIdx.x)) % 32;
+    return place(lane % 16, lane / 16);
+  }
+  static __device__ inline int transposed_lane_place() {
+    const int lane = opaque(int(threadIdx.x)) % 32;
+    return place(lane / 16 * 8 + lane % 8, lane / 8 % 2);
+  }
+
+  /// Starts to copy rows [first, first + Rows) of a matrix of `end` rows and `width` columns, with zeros for rows and
+  /// columns beyond. `wide`: rows may be read 16 bytes at a time; otherwise elements are copied before it returns.
+  template <int Rows, int Threads>
+  static __device__ inline void load(char* to, const T* from, int64 row_stride, int64 column_stride, bool wide,
+                                     int first, int end, int width) {
+    const int left = end - first, thread = opaque(int(threadIdx.x));
+    if (wide) {
+      constexpr int rows_at_once = Threads / chunks;
+      static_assert(Rows % rows_at_once == 0 && rows_at_once % 8 == 0, "each thread has one swizzle");
+      const int row = thread / chunks, chunk = thread % chunks, last = 8 * chunk < width ? left : 0;
+      const uint64 step = uint64(rows_at_once * row_stride) * sizeof(T);
+      uint64 at = reinterpret_cast<uint64>(from + int64(first + row) * row_stride + 8 * chunk);
+      to += place(row, chunk);
+#pragma unroll
+      for (int r = 0; r < Rows; r += rows_at_once) {
+        copy_async16(to + r * row_bytes, reinterpret_cast<const void*>(at), row + r < last);
+        at = opaque(at + step);
+      }
+    } else {
+      from += int64(first) * row_stride;
+#pragma unroll 1
+      for (int at = thread; at < Rows * W; at += Threads) {
+        const int row = at / W, column = at % W;
+        T x = {};
+        if (row < left && column < width) x = from[row * row_stride + column * column_stride];
+        reinterpret_cast<T*>(to + place(row, column / 8))[column % 8] = x;
+      }
+    }
+  }
+
+  /// 16 M rows and 16 columns from 16 c on of a left operand.
+  template <int M>
+  static __device__ inline void load_left(uint32 (&left)[M][4], const char* memory, int a, int c) {
+#pragma unroll
+    for (int i = 0; i < M; ++i) load_matrices(left[i], memory + (a ^ 32 * c) + i * 16 * row_bytes);
+  }
+
+  /// sum += a b^T, of which both have rows of W elements; b has 8 N rows.
+  template <int M, int N>
+  static __device__ inline void times_transposed(float (&sum)[M][N][4], const char* memory, int a, int b) {
+#pragma unroll
+    for (int c = 0; c < W / 16; ++c) {
+      uint32 left[M][4];
+      load_left(left, memory, a, c);
+      add_block(sum, left, memory + (b ^ 32 * c));
+    }
+  }
+  /// The same with a's blocks in registers.
+  template <int M, int N>
+  static __device__ inline void times_transposed(float (&sum)[M][N][4], const uint32 (&a)[W / 16][M][4],
+                                                 const char* memory, int b) {
+#pragma unroll
+    for (int c = 0; c < W / 16; ++c) add_block(sum, a[c], memory + (b ^ 32 * c));
+  }
+  /// sum += a b, where b has 16 K rows of W elements and a's blocks of 16 x 16 are in registers.
+  template <int K, int M>
+  static __device__ inline void times(float (&sum)[M][W / 8][4], const uint32 (&a)[K][M][4], const char* memory, int b) {
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+#pragma unroll
+      for (int j = 0; j < W / 8; j += 2) {
+        uint32 right[4];
+        load_transposed_matrices(right, memory + (b ^ 16 * j) + 16 * k * row_bytes);
+#pragma unroll
+        for (int i = 0; i < M; ++i) {
+          multiply(sum[i][j], a[k][i], right[0], right[1]);
+          multiply(sum[i][j + 1], a[k][i], right[2], right[3]);
+        }
+      }
+  }
+  /// The left operand's block of two accumulators beside each other, rounded to T.
+  static __device__ inline void round(uint32 (&left)[4], const float (&a)[4], const float (&b)[4]) {
+    left[0] = packed<T>(a[0], a[1]), left[1] = packed<T>(a[2], a[3]);
+    left[2] = packed<T>(b[0], b[1]), left[3] = packed<T>(b[2], b[3]);
+  }
+
+ private:
+  static __device__ inline void multiply(float (&sum)[4], const uint32 (&left)[4], uint32 b0, uint32 b1) {
+    multiply_matrices<T>(sum[0], sum[1], sum[2], sum[3], left, b0, b1);
+  }
+  template <int M, int N>
+  static __device__ inline void add_block(float (&sum)[M][N][4], const uint32 (&left)[M][4], const char* b) {
+    static_assert(N % 2 == 0, "ldmatrix brings 16 rows");
+#pragma unroll
+    for (int j = 0; j < N; j += 2) {
+      uint32 right[4];
+      load_matrices(right, b + 8 * j * row_bytes);
+#pragma unroll
+      for (int i = 0; i < M; ++i) {
+        multiply(sum[i][j], left[i], right[0], right[1]);
+        multiply(sum[i][j + 1], left[i], right[2], right[3]);
+      }
+    }
+  }
+};
+
 }  // namespace kiln::kernels
 )cuh"},
     {"kernels/pooling.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
@@ -2153,153 +3036,6 @@ __device__ inline void fold_warps(uint64* shared, vec<T, N>& x, Fold fold) {
       for (int k = 0; k < N; ++k) x[k] = fold(x[k], places[(other * N + k) * 32 + lane]);
   }
   __syncthreads();  // before the next one writes there
-}
-
-}  // namespace kiln::kernels
-)cuh"},
-    {"kernels/tiles.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
-// Products of tiles that lie in shared memory, into sums that lie in the registers of a block: by plain multiplications
-// and additions, or by tensor cores. Both say which rows and columns of a result a thread has, so that what is done to
-// it in between is written once. The threads that share a row stand beside each other in a warp.
-#pragma once
-
-#include <kernels/mma.cuh>
-
-namespace kiln::kernels {
-
-/// Elements that are moved at once, and that rows of a tile are longer than they need be, so that the rows which a warp
-/// reads together begin in other banks.
-template <class T>
-inline constexpr int tile_step = int(16 / sizeof(T));
-
-/// float and double: 16 x 8 threads.
-template <class T>
-struct fma_grid {
-  using element = T;
-  using sum = T;
-  static constexpr int threads = 128, sharing = 8;  ///< of a block; threads with parts of the same rows
-  static constexpr bool row_in_warp = true;         ///< whether all of a row is within one warp
-  template <int Rows>
-  static constexpr int rows = Rows / 16;  ///< that a thread has, of so many
-  template <int Columns>
-  static constexpr int columns = Columns / 8;
-
-  static __device__ inline int row(int i) { return int(threadIdx.x) / 8 + 16 * i; }
-  template <int N>
-  static __device__ inline int column(int j) {
-    return int(threadIdx.x) % 8 + 8 * j;
-  }
-
-  /// Adds a b^T, of which each row has `depth` elements: a multiple of 16.
-  template <int R, int N>
-  static __device__ inline void times_transposed(T (&out)[R][N], const T* a, int a_row, const T* b, int b_row,
-                                                 int depth) {
-    constexpr int step = tile_step<T>;
-    const T *const a0 = a + row(0) * a_row, *const b0 = b + column<N>(0) * b_row;
-    for (int k = 0; k < depth; k += step) {
-      vec<T, step> left[R];
-#pragma unroll
-      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const vec<T, step>*>(a0 + 16 * i * a_row + k);
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        const vec<T, step> right = *reinterpret_cast<const vec<T, step>*>(b0 + 8 * j * b_row + k);
-#pragma unroll
-        for (int i = 0; i < R; ++i)
-#pragma unroll
-          for (int m = 0; m < step; ++m) out[i][j] += left[i][m] * right[m];
-      }
-    }
-  }
-  /// Adds a b, of `depth` columns and rows.
-  template <int R, int N>
-  static __device__ inline void times(T (&out)[R][N], const T* a, int a_row, const T* b, int b_row, int depth) {
-    constexpr int step = tile_step<T>;
-    const T *const a0 = a + row(0) * a_row, *const b0 = b + column<N>(0);
-    for (int k = 0; k < depth; k += step) {
-      vec<T, step> left[R];
-#pragma unroll
-      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const vec<T, step>*>(a0 + 16 * i * a_row + k);
-#pragma unroll
-      for (int m = 0; m < step; ++m)
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-          const T right = b0[(k + m) * b_row + 8 * j];
-#pragma unroll
-          for (int i = 0; i < R; ++i) out[i][j] += left[i][m] * right;
-        }
-    }
-  }
-};
-
-/// half and bfloat16: 64 rows, 16 for each of four warps, and so many warps beside each other.
-template <class T, int Across>
-struct mma_grid {
-  using element = T;
-  using sum = float;
-  static constexpr int threads = 128 * Across, sharing = 4;
-  static constexpr bool row_in_warp = Across == 1;
-  template <int Rows>
-  static constexpr int rows = Rows / 32;
-  template <int Columns>
-  static constexpr int columns = Columns / Across / 4;
-
-  static __device__ inline int lane() { return int(threadIdx.x) % 32; }
-  static __device__ inline int first_row() { return int(threadIdx.x) / 32 % 4 * 16; }
-  template <int N>
-  static __device__ inline int first_column() {
-    return int(threadIdx.x) / 128 * (4 * N);
-  }
-  static __device__ inline int row(int i) { return first_row() + lane() / 4 + 8 * i; }
-  template <int N>
-  static __device__ inline int column(int j) {
-    return first_column<N>() + 8 * (j / 2) + 2 * (lane() % 4) + j % 2;
-  }
-
-  template <int N>
-  static __device__ inline void times_transposed(float (&out)[2][N], const T* a, int a_row, const T* b, int b_row,
-                                                 int depth) {
-    const T *const a0 = a + (first_row() + lane() % 16) * a_row + lane() / 16 * 8,
-                   *const b0 = b + (first_column<N>() + lane() / 16 * 8 + lane() % 8) * b_row + lane() / 8 % 2 * 8;
-    for (int k = 0; k < depth; k += 16) {
-      uint32 left[4], right[4];
-      load_matrices(left, a0 + k);
-#pragma unroll
-      for (int j = 0; j < N; j += 4) {  // 16 columns
-        load_matrices(right, b0 + 4 * j * b_row + k);
-        add(out, j, left, right);
-      }
-    }
-  }
-  template <int N>
-  static __device__ inline void times(float (&out)[2][N], const T* a, int a_row, const T* b, int b_row, int depth) {
-    const T* const a0 = a + (first_row() + lane() % 16) * a_row + lane() / 16 * 8;
-    const T* const b0 = b + lane() % 16 * b_row + first_column<N>() + lane() / 16 * 8;
-    for (int k = 0; k < depth; k += 16) {
-      uint32 left[4], right[4];
-      load_matrices(left, a0 + k);
-#pragma unroll
-      for (int j = 0; j < N; j += 4) {
-        load_transposed_matrices(right, b0 + k * b_row + 4 * j);
-        add(out, j, left, right);
-      }
-    }
-  }
-
- private:
-  template <int N>
-  static __device__ inline void add(float (&out)[2][N], int j, const uint32 (&left)[4], const uint32 (&right)[4]) {
-    static_assert(N % 4 == 0, "a warp has a multiple of 16 columns");
-    multiply_matrices<T>(out[0][j], out[0][j + 1], out[1][j], out[1][j + 1], left, right[0], right[1]);
-    multiply_matrices<T>(out[0][j + 2], out[0][j + 3], out[1][j + 2], out[1][j + 3], left, right[2], right[3]);
-  }
-};
-
-/// Joins what the threads of a row have; each gets the result.
-template <class Grid, class C, class Fold>
-__device__ inline C fold_row(C x, Fold fold) {
-#pragma unroll
-  for (int way = Grid::sharing / 2; way > 0; way /= 2) x = fold(x, __shfl_xor_sync(0xffffffffu, x, way));
-  return x;
 }
 
 }  // namespace kiln::kernels

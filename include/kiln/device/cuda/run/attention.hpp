@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Attention by kernels of our own (kernels/attention.cuh), which hold no matrix of scores: half and bfloat16 on tensor
-// cores, float and double by plain multiplications.
+// Attention by kernels of our own, which hold no matrix of scores: half and bfloat16 on tensor cores
+// (kernels/attention_mma.cuh), float and double by plain multiplications (kernels/attention_fma.cuh).
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,39 @@
 
 namespace kiln::cuda {
 
-/// What kernels/attention.cuh holds.
-enum class attention_kernel : std::uint8_t { forward, common, backward_keys, backward_queries };
+/// The kernels of attention.
+enum class attention_kernel : std::uint8_t { forward, sums, backward_keys, backward_queries };
 
 /// Rows of queries, keys and values are padded to one of these; longer ones the kernels do not take.
 inline constexpr int attention_widths[] = {32, 64, 128};
 
-/// The kernel for elements of a floating type T, computed in C, and rows of up to `width` elements. Parameters:
+/// One of the kernels, for elements of a floating type.
+struct attention_text {
+  attention_kernel which;
+  dtype type;
+  int width = attention_widths[0];  ///< of rows, padded
+  /// Whether it takes masks, dropout, and scales that are not positive. Those of half types without these are faster;
+  /// the others all take them.
+  bool extras = true;
+};
+
+/// All texts for elements of a type.
+std::vector<attention_text> attention_texts(dtype type);
+
+/// The kernel for elements of type T, computed in C. Parameters:
 ///   forward:           attention_shape, T* out, C* logsumexp, const uint64* moved
-///   common:            const T* out, const T* dout, C* common, int64 rows, int64 width
+///   sums:              const T* out, const T* dout, const C* logsumexp, attention_sums<C>* sums, int64 rows,
+///                      int64 width, bool wide
 ///   backward_keys:     attention_shape, attention_gradient, T* dk, T* dv, bool add_k, bool add_v, const uint64* moved
 ///   backward_queries:  attention_shape, attention_gradient, T* dq, bool add, const uint64* moved
-source print_attention(attention_kernel which, dtype type, int width);
+source print_attention(const attention_text& what);
 
-/// Bytes of shared memory and threads of its blocks, and the rows of queries or keys that one has: what the text says.
+/// Bytes of shared memory and threads of its blocks, and the rows of queries or keys that one has: the text checks it.
 struct attention_block_size {
   int rows, threads, shared_bytes;
+  int blocks = 0;  ///< that a multiprocessor is to run at once; 0: as the registers come
 };
-attention_block_size attention_block(attention_kernel which, dtype type, int width);
+attention_block_size attention_block(const attention_text& what);
 
 namespace detail {
 
@@ -57,7 +72,7 @@ struct attention_shape {
 static_assert(max_rank == 8, "a stack has up to six axes in front of its matrices");
 struct attention_gradient {
   attention_matrices dout;
-  const void *logsumexp, *common;
+  const void* sums;
 };
 
 }  // namespace detail

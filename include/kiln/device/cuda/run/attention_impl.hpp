@@ -20,11 +20,14 @@ inline int attention_width(const attention_job& job) {
   return 0;
 }
 
-inline std::int64_t attention_blocks(const attention_job& job, attention_kernel which) {
-  const attention_block_size size = attention_block(which, job.type, attention_width(job));
-  const std::int64_t rows = which == attention_kernel::backward_keys ? job.keys : job.queries;
-  return job.matrices * ((rows + size.rows - 1) / size.rows);
+/// The text that a job takes.
+inline attention_text text_of(const attention_job& job, attention_kernel which) {
+  const bool plain =
+      size_of(job.type) == 2 && !job.added.data && !job.allowed.data && job.dropout <= 0 && job.scale > 0;
+  return {which, job.type, attention_width(job), !plain};
 }
+
+inline constexpr std::int64_t most_grid_y = 65535;
 
 inline attention_matrices matrices_of(const matrix_places& m, const dims& stack, dtype type, std::int64_t width) {
   attention_matrices out{.data = m.data, .row = m.row, .column = m.column};
@@ -76,81 +79,122 @@ inline attention_shape shape_of(const attention_job& job) {
 template <std::size_t N>
 void launch_attention(attention_kernel which, const attention_job& job, const stream& where,
                       const void* const (&arguments)[N]) {
-  const std::int64_t blocks = attention_blocks(job, which);
-  if (blocks == 0) return;
-  const int width = attention_width(job);
-  const attention_block_size size = attention_block(which, job.type, width);
+  const attention_text text = text_of(job, which);
+  const attention_block_size size = attention_block(text);
+  const std::int64_t rows = which == attention_kernel::backward_keys ? job.keys : job.queries,
+                     tiles = (rows + size.rows - 1) / size.rows;
+  if (tiles == 0 || job.matrices == 0) return;
   const Cuda device = where.device();
-  const std::string key = message("attention ", static_cast<int>(which), " ", name(job.type), " ", width);
+  const std::string key =
+      message("attention ", static_cast<int>(which), " ", name(job.type), " ", text.width, " ", text.extras);
   auto kernel = kernel_table::instance().find(key, device.index);
-  if (!kernel) kernel = load_kernel(key, print_attention(which, job.type, width), device);
+  if (!kernel) kernel = load_kernel(key, print_attention(text), device);
   // What more a block has than 48 KiB must be asked for.
   const auto bytes = static_cast<std::size_t>(size.shared_bytes);
   if (bytes > 49152) kernel->function.allow_shared_bytes(bytes);
   void* places[N];
   for (std::size_t i = 0; i < N; ++i) places[i] = const_cast<void*>(arguments[i]);
-  kernel->function.launch(
-      {.grid_x = static_cast<unsigned>(blocks), .block_x = static_cast<unsigned>(size.threads), .shared_bytes = bytes},
-      where, places);
+  // The blocks of a matrix follow each other, so that its keys and values stay in the cache.
+  const std::int64_t deep = (job.matrices + most_grid_y - 1) / most_grid_y, high = (job.matrices + deep - 1) / deep;
+  kernel->function.launch({.grid_x = static_cast<unsigned>(tiles),
+                           .grid_y = static_cast<unsigned>(high),
+                           .grid_z = static_cast<unsigned>(deep),
+                           .block_x = static_cast<unsigned>(size.threads),
+                           .shared_bytes = bytes},
+                          where, places);
 }
 
 }  // namespace detail
 
-// The same as attention_tiles in kernels/attention.cuh, which checks it.
-KILN_INLINE attention_block_size attention_block(attention_kernel which, dtype type, int width) {
-  const int bytes = static_cast<int>(size_of(type)), pad = 16 / bytes;
-  const bool forward = which == attention_kernel::forward, narrow = bytes == 8 && width > 32;
-  int rows = bytes == 8 ? 32 : 64, steps = narrow ? 16 : 32, threads = 128;
-  if (bytes == 2 && width <= 64) steps = 64;
-  if (bytes == 2 && !forward) threads = 256;
-  if (bytes != 2 && !forward) rows = steps;
-  if (which == attention_kernel::common) return {8, 256, 0};  // a warp for each
-  const int tiles = forward ? rows + 2 * steps : 2 * (rows + steps), weights = forward ? rows : 2 * rows;
-  return {rows, threads, bytes * (tiles * (width + pad) + weights * (steps + pad)) + rows * steps};
+KILN_INLINE std::vector<attention_text> attention_texts(dtype type) {
+  std::vector<attention_text> all{{attention_kernel::sums, type}};
+  for (const int width : attention_widths)
+    for (const attention_kernel which :
+         {attention_kernel::forward, attention_kernel::backward_keys, attention_kernel::backward_queries}) {
+      all.push_back({which, type, width, true});
+      if (size_of(type) == 2) all.push_back({which, type, width, false});
+    }
+  return all;
 }
 
-KILN_INLINE source print_attention(attention_kernel which, dtype type, int width) {
-  const std::string of(storage_name(type)), sum(storage_name(compute_type(type))),
-      in = message("const ", of, "* "), types = message("<", of, ", ", width);
-  const attention_block_size size = attention_block(which, type, width);
-  const auto kernel = [&](const std::string& name, const std::string& parameters, const std::string& call) {
-    return print_fixed(
-        {"attention.cuh", message("attention_", name, "_", of, "_", width), parameters, call, size.threads});
+// The same as attention_mma_tiles and attention_tiles in kernels/, which check it.
+KILN_INLINE attention_block_size attention_block(const attention_text& what) {
+  const int bytes = static_cast<int>(size_of(what.type)), width = what.width;
+  const bool forward = what.which == attention_kernel::forward, keys = what.which == attention_kernel::backward_keys;
+  if (what.which == attention_kernel::sums) return {32, 256, 0};  // eight threads for each
+  if (bytes == 2) {
+    const int rows = what.extras || (keys && width > 64) ? 64 : 128;
+    if (forward) return {rows, 128, 2 * width * (rows + 3 * 64) + 16, !what.extras && width == 64 ? 3 : 0};
+    const int steps = keys && !what.extras && width > 64 ? 64 : 32;
+    return {rows, 128, 4 * width * rows + 2 * (4 * width + (keys ? 8 : 0)) * steps + 32};
+  }
+  const int pad = 16 / bytes, steps = bytes == 8 && width > 32 ? 16 : 32,
+            rows = !forward     ? steps
+                   : bytes == 8 ? 32
+                                : 64,
+            tiles = forward ? rows + 2 * steps : 2 * (rows + steps), weights = forward ? rows : 2 * rows;
+  return {rows, 128, bytes * (tiles * (width + pad) + weights * (steps + pad)) + rows * steps};
+}
+
+KILN_INLINE source print_attention(const attention_text& what) {
+  const bool mma = size_of(what.type) == 2, extras = what.extras;
+  const int width = what.width;
+  const std::string of(storage_name(what.type)), sum(storage_name(compute_type(what.type))),
+      in = message("const ", of, "* "), types = message("<", of, ", ", width),
+      arguments = mma ? message(types, ", ", extras ? "true" : "false", ">") : types + ">",
+      shape = "const __grid_constant__ attention_shape s, ",
+      gradient = "const __grid_constant__ attention_gradient g, ", moved = "const uint64* moved";
+  const attention_block_size size = attention_block(what);
+  const auto kernel = [&](const std::string& file, const std::string& name, const std::string& parameters,
+                          const std::string& call) {
+    return print_fixed({.file = message("attention", file, ".cuh"),
+                        .name = message("attention_", name, "_", of, "_", width, extras ? "" : "_plain"),
+                        .parameters = parameters,
+                        .call = call,
+                        .threads = size.threads,
+                        .least_blocks = size.blocks});
   };
   // The text says itself that it has the block that it will be launched with.
   const auto memory = [&](const std::string& direction) {
-    return message("static_assert(fits_block", types, ", attention_tiles", types, ">::", direction, ">(",
-                   which == attention_kernel::forward, ", ", size.rows, ", ", size.threads, ", ", size.shared_bytes,
+    const bool forward = direction == "forward";
+    const std::string tiling =
+        mma ? message("attention_mma_tiles<", width, ", ", extras ? "true" : "false", ">::", direction)
+            : message("attention_tiles", types, ">::", forward ? direction : "backward");
+    const std::string fits = mma ? message("fits_", forward ? "forward" : "backward", "<", width, ", ", tiling, ">(",
+                                           forward                        ? ""
+                                           : direction == "backward_keys" ? "8, "
+                                                                          : "0, ")
+                                 : message("fits_block", types, ", ", tiling, ">(", forward ? "true, " : "false, ");
+    return message("static_assert(", fits, size.rows, ", ", size.threads, ", ", size.shared_bytes,
                    "));\n  extern __shared__ __align__(16) char memory[];\n  ");
   };
-  switch (which) {
+  const std::string file = mma ? "_mma" : "_fma", backward = mma ? "_mma_backward" : file;
+  switch (what.which) {
     case attention_kernel::forward:
-      return kernel("forward", message("attention_shape s, ", of, "* out, ", sum, "* logsumexp, const uint64* moved"),
-                    message(memory("forward"), "attention_forward", types, ">(memory, s, out, logsumexp, moved)"));
-    case attention_kernel::common:
-      return kernel("common", message(in, "out, ", in, "dout, ", sum, "* common, int64 rows, int64 width"),
-                    "attention_common(out, dout, common, rows, width)");
+      return kernel(file, "forward", message(shape, of, "* out, ", sum, "* logsumexp, ", moved),
+                    message(memory("forward"), "attention_forward", arguments, "(memory, s, out, logsumexp, moved)"));
+    case attention_kernel::sums:
+      return kernel("", "sums",
+                    message(in, "out, ", in, "dout, const ", sum, "* logsumexp, attention_sums<", sum,
+                            ">* sums, int64 rows, int64 width, bool wide"),
+                    "attention_sums_of(out, dout, logsumexp, sums, rows, width, wide)");
     case attention_kernel::backward_keys:
-      return kernel("backward_keys",
-                    message("attention_shape s, attention_gradient g, ", of, "* dk, ", of,
-                            "* dv, bool add_k, bool add_v, const uint64* moved"),
-                    message(memory("backward"), "attention_backward_keys", types, ", ", sum,
-                            ">(memory, s, g, dk, dv, add_k, add_v, moved)"));
+      return kernel(backward, "backward_keys",
+                    message(shape, gradient, of, "* dk, ", of, "* dv, bool add_k, bool add_v, ", moved),
+                    message(memory("backward_keys"), "attention_backward_keys", arguments,
+                            "(memory, s, g, dk, dv, add_k, add_v, moved)"));
     case attention_kernel::backward_queries:
       break;
   }
   return kernel(
-      "backward_queries",
-      message("attention_shape s, attention_gradient g, ", of, "* dq, bool add, const uint64* moved"),
-      message(memory("backward"), "attention_backward_queries", types, ", ", sum, ">(memory, s, g, dq, add, moved)"));
+      backward, "backward_queries", message(shape, gradient, of, "* dq, bool add, ", moved),
+      message(memory("backward_queries"), "attention_backward_queries", arguments, "(memory, s, g, dq, add, moved)"));
 }
 
 KILN_INLINE bool can_attend(const attention_job& job, Cuda device) {
   if (detail::attention_width(job) == 0 || properties(device).architecture < 80) return false;
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  for (const attention_kernel which : {attention_kernel::forward, attention_kernel::backward_keys})
-    if (detail::attention_blocks(job, which) > most) return false;
-  return true;
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - (1 << 16);  // kernels count rows and matrices in 32 bits
+  return job.queries < most && job.keys < most && job.matrices < most;
 }
 
 KILN_INLINE void attention(const attention_job& job, void* out, void* logsumexp, const stream& where) {
@@ -163,16 +207,20 @@ KILN_INLINE void attention_backward(const attention_job& job, const void* out, c
                                     attention_target dq, attention_target dk, attention_target dv,
                                     const stream& where) {
   const std::int64_t rows = job.matrices * job.queries;
-  const dtype sum = compute_type(job.type);
-  const ref<storage> common = new_storage(static_cast<std::size_t>(rows) * size_of(sum), where);
-  launch_fixed(message("attention common ", name(job.type)),
-               [&] { return print_attention(attention_kernel::common, job.type, attention_widths[0]); }, rows * 32, 256,
-               where, {&out, &dout, &common->data, &rows, &job.value_width});
+  const std::size_t element = size_of(job.type);
+  const ref<storage> sums = new_storage(static_cast<std::size_t>(rows) * 2 * size_of(compute_type(job.type)), where);
+  const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+  const bool wide = aligned(out) && aligned(dout) && static_cast<std::size_t>(job.value_width) * element % 16 == 0;
+  launch_fixed(message("attention sums ", name(job.type)),
+               [&] {
+                 return print_attention({attention_kernel::sums, job.type});
+               },
+               rows * 8, 256, where, {&out, &dout, &logsumexp, &sums->data, &rows, &job.value_width, &wide});
   const detail::attention_shape s = detail::shape_of(job);
   const detail::attention_gradient g{
       detail::matrices_of(detail::one_after_the_other(dout, job.stack, job.queries, job.value_width), job.stack,
                           job.type, job.value_width),
-      logsumexp, common->data};
+      sums->data};
   const std::uint64_t* const moved = s.drops ? draw_offset(where.device()) : nullptr;
   // In the order of the operands: where some are one tensor, the later ones add to what the first has written.
   if (dq.data)
