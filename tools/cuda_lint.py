@@ -6,7 +6,8 @@ For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
 hold their row in registers, excepted), and for all threads in transposes, six of eight blocks in columns; in maps no
 instruction that waits for a load of 16 bytes between those of one step: they are to be under way together; and in
-reductions of everything four such loads at once, in transposes two. Texts of clusters are for sm_90 and newer.
+reductions of everything four such loads at once, in transposes two. From sm_90 on, where a kernel may be launched before
+the one before it has ended, it waits for that before it touches memory. Texts of clusters are for sm_90 and newer.
 Needs NVRTC (KILN_LIBNVRTC, the loader's folders, the toolkit's, or those of Python's wheels), else nvcc (PATH, the
 toolkit's folder, or KILN_CUDA_TOOLS=DIR:DIR); no disassembler and no GPU. Exits 77 without either.
 Prints one line per breach and exits 1 if there is any.
@@ -117,6 +118,8 @@ def functions_of(cubin):
 # each scoreboard that it waits for.
 load, store, leave, meet = 0x981, 0x986, 0x94d, 0xb1d
 sixteen_bytes = 6
+# griddepcontrol.wait; and loads, stores and atomic operations of global memory, or of an address that may be there.
+wait_for_grid, of_memory = 0x82e, {load, store, 0x980, 0x985, 0x98e, 0x9a8, 0x3a8, 0x3a9, 0x3ab, 0x38b, 0x3a5, 0x38a}
 
 
 def is_wide_load(low, high):
@@ -161,7 +164,17 @@ used = re.compile(r"Function properties for (\w+)\s*\n.*?(\d+) bytes stack frame
                   r"spill loads\s*\n.*?Used (\d+) registers(.*)")
 
 
-def breaches_of(cubin, words, allowed):
+def touches_memory_first(instructions):
+    """Whether memory is touched before the kernel has waited for the one before it, or it does not wait at all."""
+    for low, _ in instructions:
+        if low & 0xfff == wait_for_grid:
+            return False
+        if low & 0xfff in of_memory:
+            return True
+    return True
+
+
+def breaches_of(cubin, words, allowed, architecture):
     """What is wrong with the kernels of a file, by its machine code and what the compiler said of it."""
     functions, described = functions_of(cubin), set()
     for name, stack, stored, loaded, registers, rest in used.findall(words):
@@ -180,6 +193,8 @@ def breaches_of(cubin, words, allowed):
     for name in functions:
         if name.startswith("kiln_") and name not in described:
             yield f"{name}: the compiler said nothing of its registers"
+        if name.startswith("kiln_") and int(architecture[3:]) >= 90 and touches_memory_first(functions[name]):
+            yield f"{name}: touches memory before it has waited for the kernel before it"
         for kind, least in least_together.items():
             if name.startswith(kind) and (most := together(functions[name])) < least:
                 yield f"{name}: {most} loads of 16 bytes under way together, not {least}"
@@ -210,7 +225,7 @@ def check(texts, project, chosen):
             continue
         wide_loads[architecture] += sum(is_wide_load(*one) for code in functions_of(cubin).values() for one in code)
         allowed = bool(holds_rows.search(file.read_text()))
-        breaches += [f"{file.name}, {architecture}: {found}" for found in breaches_of(cubin, words, allowed)]
+        breaches += [f"{file.name}, {architecture}: {found}" for found in breaches_of(cubin, words, allowed, architecture)]
     # A new architecture may write its instructions otherwise.
     breaches += [f"{architecture}: no load of 16 bytes was found in any text" for architecture in chosen
                  if files and not wide_loads[architecture]]

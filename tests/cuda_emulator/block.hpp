@@ -62,8 +62,8 @@ class scheduler {
         constants_(constants),
         stacks_(stacks),
         random_{how.seed} {
-    constexpr emulator::services offered{&barrier, &warp, &yield,      &access,        &atomic,         &fail,
-                                         &fence,   &peer, &copy_async, &commit_copies, &wait_for_copies};
+    constexpr emulator::services offered{&barrier, &warp, &yield,      &access,        &atomic,          &fail,
+                                         &fence,   &peer, &copy_async, &commit_copies, &wait_for_copies, &grid_wait};
     *view_.host = offered;
     set(view_.block_size, how.block);
     set(view_.grid_size, how.grid);
@@ -180,6 +180,8 @@ class scheduler {
     scheduler& self = *current_;
     fiber::started(self.main_);
     self.kernel_(self.arguments_);
+    if (self.how_.early && !self.running_->grid_waited)
+      self.stop("was launched early, and ends without having waited for the kernel before");
     self.running_->now = phase::done;
     self.running_->own.switch_to(self.main_, true);
   }
@@ -249,6 +251,8 @@ class scheduler {
     if (start >= dynamic.data() && start + bytes <= dynamic.data() + dynamic.size())
       return look_for_race(declared_bytes() + static_cast<std::size_t>(start - dynamic.data()), bytes, kind);
     if (start >= constants_.begin && start + bytes <= constants_.end) return;
+    if (how_.early && !running_->grid_waited)
+      stop("was launched early, and touches memory before it has waited for the kernel before");
     for (unsigned rank = 0; how_.cluster > 1 && rank < how_.cluster; ++rank)
       if (const resident_block* other = peer_of(rank); other != nullptr && other->has_shared(start, bytes)) return;
     if (!natural_order() && --accesses_ == 0) {
@@ -315,6 +319,7 @@ class scheduler {
     return other == self.block_ ? start : there;
   }
   static void fence() { current_->between_blocks_.fence(); }
+  static void grid_wait() { current_->running_->grid_waited = true; }
 
   // What a copy writes is unknown from its start until it was waited for: poison, and a write at both ends.
   static void copy_async(void* to, const void* from, std::size_t size, std::size_t whole) {

@@ -81,7 +81,7 @@ inline constexpr bool checked = false;
 
 inline void nothing() {}
 inline services host{nullptr, nullptr, &nothing, nullptr, nullptr, nullptr,
-                     nullptr, nullptr, nullptr,  nullptr, nullptr};
+                     nullptr, nullptr, nullptr,  nullptr, nullptr, &nothing};
 inline char no_shared[1] = {1};
 inline void* dynamic_shared_start = no_shared;
 inline void* exchange_start = no_shared;
@@ -183,6 +183,10 @@ inline void __threadfence() {
   emulator::host.fence();
 }
 inline void __threadfence_block() {}
+// griddepcontrol.wait, which NVRTC has as inline PTX only.
+inline void __grid_dependency_wait() {
+  emulator::host.grid_wait();
+}
 inline void __nanosleep(unsigned) {
   emulator::host.yield();
 }

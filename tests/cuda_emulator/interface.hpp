@@ -45,6 +45,8 @@ struct services {
   void (*commit_copies)();
   /// Lets all groups of the thread arrive but the latest ones.
   void (*wait_for_copies)(bytes latest);
+  /// griddepcontrol.wait: the kernel before this one has ended.
+  void (*grid_wait)();
 };
 
 /// A kernel behind the parameters that the driver takes: a pointer to each argument.

@@ -60,7 +60,7 @@ class resident_block {
     clock = block_race_log::clock(which);
     std::fill(declared_.begin(), declared_.end(), '\xff');
     std::fill(dynamic_.begin(), dynamic_.end(), '\xff');
-    for (auto& thread : threads_) thread.now = phase::fresh, thread.copies.clear();
+    for (auto& thread : threads_) thread.now = phase::fresh, thread.copies.clear(), thread.grid_waited = false;
     remaining_ = threads_.size();
     next_phase(random);
   }

@@ -172,6 +172,47 @@ struct kept_arguments {
   }
 };
 
+// A launch of either kind.
+driver_result launched(const launch_config& config, function_handle function, void** arguments) {
+  auto& all = state::instance();
+  const guard lock(all.mutex);
+  const context_object* const context = function->module->context;
+  if (const auto bad = enter_in("cuLaunchKernel", context); bad != ok) return bad;
+  if (context_of(config.stream) != context && config.stream != nullptr) return driver_result::invalid_handle;
+  const launch_request request{config.grid_x,  config.grid_y,  config.grid_z,      config.block_x,
+                               config.block_y, config.block_z, config.shared_bytes};
+  if (const auto bad = check_launch(request, function->kernel, function->dynamic_shared_limit,
+                                    static_cast<std::size_t>(all.settings["registers"]));
+      bad != ok)
+    return bad;
+  all.counts["blocks"] += static_cast<long long>(request.blocks());
+  const bool fails = all.fails("launch");
+  if (!all.runs_kernels())
+    return all.enqueue(stream_of(config.stream), [fails] { return fails ? driver_result::launch_failed : ok; });
+  try {
+    need_code(*function);
+  } catch (const std::exception& caught) {
+    all.report = caught.what();
+    return driver_result::invalid_image;
+  }
+  const emulate::shape how{.grid = {config.grid_x, config.grid_y, config.grid_z},
+                           .block = {config.block_x, config.block_y, config.block_z},
+                           .shared_bytes = config.shared_bytes,
+                           .seed = static_cast<std::uint64_t>(all.settings["seed"]),
+                           .early = config.attribute_count > 0 && config.attributes->allowed != 0};
+  const auto kept = std::make_shared<kept_arguments>(function->kernel, arguments);
+  return all.enqueue(stream_of(config.stream), [&all, function, how, kept, fails] {
+    if (fails) return driver_result::launch_failed;
+    try {
+      function->module->code->run(function->kernel, how, kept->places.data());
+    } catch (const std::exception& caught) {
+      all.report = caught.what();
+      return driver_result::illegal_address;
+    }
+    return ok;
+  });
+}
+
 }  // namespace
 }  // namespace kiln::cuda::stand_in
 
@@ -627,39 +668,21 @@ driver_result cuOccupancyMaxActiveClusters(int* clusters, function_handle functi
 driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                              stream_handle stream, void** arguments, void**) {
-  auto& all = state::instance();
-  const guard lock(all.mutex);
-  const context_object* const context = function->module->context;
-  if (const auto bad = enter_in(__func__, context); bad != ok) return bad;
-  if (context_of(stream) != context && stream != nullptr) return driver_result::invalid_handle;
-  const launch_request request{grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
-  if (const auto bad = check_launch(request, function->kernel, function->dynamic_shared_limit,
-                                    static_cast<std::size_t>(all.settings["registers"]));
-      bad != ok)
-    return bad;
-  all.counts["blocks"] += static_cast<long long>(request.blocks());
-  const bool fails = all.fails("launch");
-  if (!all.runs_kernels())
-    return all.enqueue(stream_of(stream), [fails] { return fails ? driver_result::launch_failed : ok; });
-  try {
-    need_code(*function);
-  } catch (const std::exception& caught) {
-    all.report = caught.what();
-    return driver_result::invalid_image;
+  const launch_config config{grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream};
+  return launched(config, function, arguments);
+}
+// Counts as a launch, by either name.
+driver_result cuLaunchKernelEx(const launch_config* config, function_handle function, void** arguments, void**) {
+  {
+    auto& all = state::instance();
+    const guard lock(all.mutex);
+    ++all.counts[__func__];
+    const bool knows = config->attributes != nullptr &&
+                       config->attributes->kind == launch_attribute_kind::programmatic_stream_serialization;
+    if (config->attribute_count > 1 || (config->attribute_count == 1 && !knows)) return driver_result::invalid_value;
+    if (config->attribute_count == 1 && all.settings["architecture"] < 90) return driver_result::not_supported;
   }
-  const emulate::shape how{
-      {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, static_cast<std::uint64_t>(all.settings["seed"])};
-  const auto kept = std::make_shared<kept_arguments>(function->kernel, arguments);
-  return all.enqueue(stream_of(stream), [&all, function, how, kept, fails] {
-    if (fails) return driver_result::launch_failed;
-    try {
-      function->module->code->run(function->kernel, how, kept->places.data());
-    } catch (const std::exception& caught) {
-      all.report = caught.what();
-      return driver_result::illegal_address;
-    }
-    return ok;
-  });
+  return launched(*config, function, arguments);
 }
 
 // ---- graphs ----

@@ -32,6 +32,7 @@ struct shape {
   std::size_t shared_bytes = 0;
   std::uint64_t seed = 1;
   unsigned cluster = 1;  ///< blocks, along x, that reach each other's shared memory
+  bool early = false;    ///< launched while the kernel before may still run: each thread has to wait for its end
 };
 
 /// Memory that the code of a kernel may read besides device memory: the constants of its shared object.
@@ -54,6 +55,7 @@ struct thread_state {
   fiber own;
   phase now = phase::fresh;
   std::array<unsigned, 3> index{};
+  bool grid_waited = false;  // for the kernel before
   // What it waits for.
   emulator::meeting kind{};
   int line = 0;

@@ -104,6 +104,7 @@ constexpr bool forms[] = {
     same_form<decltype(ours::blocks_per_multiprocessor), decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>,
     same_form<decltype(ours::active_clusters), decltype(&cuOccupancyMaxActiveClusters)>,
     same_form<decltype(ours::launch_kernel), decltype(&cuLaunchKernel)>,
+    same_form<decltype(ours::launch_kernel_with), decltype(&cuLaunchKernelEx)>,
     same_form<decltype(ours::stream_begin_capture), decltype(&cuStreamBeginCapture)>,
     same_form<decltype(ours::stream_end_capture), decltype(&cuStreamEndCapture)>,
     same_form<decltype(ours::stream_is_capturing), decltype(&cuStreamIsCapturing)>,
@@ -114,6 +115,10 @@ constexpr bool forms[] = {
 };
 static_assert(all(forms));
 static_assert(std::size(forms) * sizeof(void*) == offsetof(ours, file), "a function is not compared");
+static_assert(sizeof(launch_attribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(launch_attribute, allowed) == offsetof(CUlaunchAttribute, value));
+static_assert(equal(launch_attribute_kind::programmatic_stream_serialization,
+                    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
 static_assert(sizeof(launch_config) == sizeof(CUlaunchConfig));
 static_assert(offsetof(launch_config, block_x) == offsetof(CUlaunchConfig, blockDimX));
 static_assert(offsetof(launch_config, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes));

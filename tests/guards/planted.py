@@ -105,6 +105,14 @@ class layers(planted):
 
     # Real code: a branch for each load, as maps of bfloat16 once had it; more values than registers; more registers
     # than half of a multiprocessor's threads can have.
+    def test_cuda_lint_memory_before_the_wait(self):
+        sys.path.insert(0, str(tools))
+        import cuda_lint
+        wait, load, add = (cuda_lint.wait_for_grid, 0), (cuda_lint.load, 0), (0x210, 0)
+        self.assertFalse(cuda_lint.touches_memory_first([add, wait, load]))
+        self.assertTrue(cuda_lint.touches_memory_first([add, load, wait]))
+        self.assertTrue(cuda_lint.touches_memory_first([add]))
+
     def test_cuda_lint_on_machine_code(self):
         sys.path.insert(0, str(tools))
         import cuda_lint

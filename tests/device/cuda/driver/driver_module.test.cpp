@@ -69,6 +69,42 @@ TEST_CASE("a kernel is launched with copies of its arguments, and nothing waits"
   CHECK(kernel.attribute(kiln::cuda::function_attribute::max_threads_per_block) == 1024);
 }
 
+TEST_CASE("a kernel that waits for the one before may be launched early, in graphs too, unless that is switched off") {
+  const auto& device = emulate::stand_in();
+  if (emulate::skip_on_gpu("it counts the driver's calls, and reports a kernel that does not wait")) return;
+  const std::string waits = compile(R"(
+#include <kernels/types.cuh>
+extern "C" __global__ void add_in_turn(int* place, int value) {
+  kiln::kernels::begin_grid();
+  if (threadIdx.x == 0 && blockIdx.x == 0) *place += value;
+}
+)");
+  const loaded_module code(Cuda{0}, waits.data()), other(Cuda{0}, image().data());
+  device_function kernel = code.function("add_in_turn"), plain = other.function("add");
+  kernel.waits_for_grid();
+  const ref<storage> place = kiln::cuda::new_storage(4);
+  kiln::cuda::fill_bytes(place->data, 0, 4, current_stream(Cuda{0}));
+  const auto early = [&] { return device.count("cuLaunchKernelEx"); };
+  add(kernel, place, 1), add(kernel, place, 2);
+  CHECK(early() == 2);
+  add(plain, place, 4);
+  CHECK(early() == 2);
+  kiln::cuda::set_dependent_launch(false);
+  CHECK_FALSE(kiln::cuda::dependent_launch());
+  add(kernel, place, 8);
+  kiln::cuda::set_dependent_launch(true);
+  CHECK(early() == 2);
+  const auto graph = kiln::cuda::capture([&] { add(kernel, place, 16); }, Cuda{0}, 0);
+  CHECK(early() == 3);
+  graph.replay();
+  CHECK(read_value<int>(place->data, current_stream(Cuda{0})) == 31);
+  // One that says that it waits, and does not, is found.
+  plain.waits_for_grid();
+  add(plain, place, 1);
+  CHECK_THROWS_AS(current_stream(Cuda{0}).synchronize(), kiln::device_error);
+  CHECK(device.report().find("was launched early, and ") != std::string::npos);
+}
+
 TEST_CASE("a captured launch is repeated by each replay") {
   emulate::stand_in();
   const loaded_module code(Cuda{0}, image().data());

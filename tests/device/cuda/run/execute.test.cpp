@@ -57,6 +57,7 @@ TEST_CASE("execute: the same layout is planned once; addresses and numbers are p
   device.reset();
   cuda::execute(table, b.job, {});
   if (device.emulated()) CHECK(device.count("cuLaunchKernel") == 1);
+  if (device.emulated()) CHECK(device.count("cuLaunchKernelEx") == (cuda::properties({}).architecture >= 90 ? 1 : 0));
   if (device.emulated()) CHECK(device.count("cuCtxGetCurrent") + device.count("cuCtxSetCurrent") == 1);
   if (device.emulated()) CHECK(device.count("cuModuleLoadData") == 0);
   CHECK(b.first() == 21);

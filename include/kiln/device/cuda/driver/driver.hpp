@@ -77,6 +77,7 @@ struct driver_functions {
   function<int*, function_handle, const launch_config*>* active_clusters;
   function<function_handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream_handle, void**,
            void**>* launch_kernel;
+  function<const launch_config*, function_handle, void**, void**>* launch_kernel_with;
 
   function<stream_handle, capture_mode>* stream_begin_capture;
   function<stream_handle, graph_handle*>* stream_end_capture;

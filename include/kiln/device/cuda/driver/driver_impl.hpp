@@ -57,6 +57,7 @@ KILN_INLINE void resolve(driver_functions& api) {
   from.get(api.blocks_per_multiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   from.get(api.active_clusters, "cuOccupancyMaxActiveClusters");
   from.get(api.launch_kernel, "cuLaunchKernel");
+  from.get(api.launch_kernel_with, "cuLaunchKernelEx");
   from.get(api.stream_begin_capture, "cuStreamBeginCapture_v2");
   from.get(api.stream_end_capture, "cuStreamEndCapture");
   from.get(api.stream_is_capturing, "cuStreamIsCapturing");

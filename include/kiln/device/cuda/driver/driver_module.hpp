@@ -41,6 +41,10 @@ void check_image(std::string_view image);
 namespace detail {
 
 std::atomic<bool>& waits_after_launch();
+std::atomic<bool>& launches_early();
+
+// The oldest driver whose graphs record that a kernel may be launched early.
+inline constexpr int driver_with_early_launches = 12030;
 
 // Names that may be printed at any later time, after their module is gone too.
 inline const char* kept_name(const std::string& name) {
@@ -59,6 +63,12 @@ class device_function {
   device_function(Cuda device, function_handle handle, const char* name)
       : device_(device), handle_(handle), name_(name) {}
 
+  /// Says that the kernel begins by waiting for the one before it in its stream (griddepcontrol.wait), before it
+  /// touches memory: it may be launched while that one still runs, where device and driver can.
+  void waits_for_grid() {
+    early_ = properties(device_).architecture >= 90 && driver().version >= detail::driver_with_early_launches;
+  }
+
   /// Queues the kernel in a stream of its device. `arguments` points to one pointer per parameter, whose values are
   /// copied. Throws device_error for a size that the device cannot launch; what goes wrong while the kernel runs shows
   /// at a later call, or at this one after set_launch_waits(true).
@@ -74,8 +84,11 @@ class device_function {
   void launch(const launch_size& size, const stream& where, void** arguments, const device_scope&) const {
     const driver_functions& api = driver();
     const driver_result result =
-        api.launch_kernel(handle_, size.grid_x, size.grid_y, size.grid_z, size.block_x, size.block_y, size.block_z,
-                          static_cast<unsigned>(size.shared_bytes), where.handle(), arguments, nullptr);
+        early_ && detail::launches_early().load(std::memory_order_relaxed)
+            ? launch_early(api, size, where.handle(), arguments)
+            : api.launch_kernel(handle_, size.grid_x, size.grid_y, size.grid_z, size.block_x, size.block_y,
+                                size.block_z, static_cast<unsigned>(size.shared_bytes), where.handle(), arguments,
+                                nullptr);
     if (result != driver_result::success) fail(result, size);
     detail::last_launched.store(name_, std::memory_order_relaxed);
     if (detail::waits_after_launch().load(std::memory_order_relaxed) && !detail::capturing)
@@ -144,6 +157,21 @@ class device_function {
   Cuda device() const { return device_; }
 
  private:
+  driver_result launch_early(const driver_functions& api, const launch_size& size, stream_handle where,
+                             void** arguments) const {
+    launch_attribute attribute;
+    const launch_config config{.grid_x = size.grid_x,
+                               .grid_y = size.grid_y,
+                               .grid_z = size.grid_z,
+                               .block_x = size.block_x,
+                               .block_y = size.block_y,
+                               .block_z = size.block_z,
+                               .shared_bytes = static_cast<unsigned>(size.shared_bytes),
+                               .stream = where,
+                               .attributes = &attribute,
+                               .attribute_count = 1};
+    return api.launch_kernel_with(&config, handle_, arguments, nullptr);
+  }
   [[noreturn]] void fail(driver_result result, const launch_size& size) const {
     if (handle_ == nullptr) throw device_error("launch: no kernel; take one from a loaded_module");
     std::string operation = message("launch of ", name_, " with ", size.grid_x, "x", size.grid_y, "x", size.grid_z,
@@ -159,6 +187,7 @@ class device_function {
   Cuda device_;
   function_handle handle_ = nullptr;
   const char* name_ = "";
+  bool early_ = false;
 };
 
 /// Machine code (a cubin) on a device, for as long as this object lives. Moves.
@@ -209,6 +238,12 @@ class loaded_module {
 
 /// For finding faults: each launch waits for its kernel, so that an error shows where it was made. Also KILN_SYNC=1.
 void set_launch_waits(bool on);
+
+/// Whether kernels of kiln's own may be launched while the kernel before them still runs, for whose end they wait
+/// themselves (programmatic dependent launch: compute capability 9.0 and a driver of CUDA 12.3 or newer). On at first,
+/// unless KILN_PDL=0.
+void set_dependent_launch(bool on);
+bool dependent_launch();
 
 }  // namespace kiln::cuda
 

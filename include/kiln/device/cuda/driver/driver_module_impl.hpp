@@ -18,6 +18,11 @@ KILN_INLINE std::atomic<bool>& waits_after_launch() {
   return waits;
 }
 
+KILN_INLINE std::atomic<bool>& launches_early() {
+  static std::atomic<bool> early = environment("KILN_PDL") != "0";
+  return early;
+}
+
 }  // namespace detail
 
 // Of an ELF file, what its header says of its two tables, and what these say of its parts. (Sizes inside the parts are
@@ -59,6 +64,14 @@ KILN_INLINE void check_image(std::string_view image) {
 
 KILN_INLINE void set_launch_waits(bool on) {
   detail::waits_after_launch() = on;
+}
+
+KILN_INLINE void set_dependent_launch(bool on) {
+  detail::launches_early() = on;
+}
+
+KILN_INLINE bool dependent_launch() {
+  return detail::launches_early();
 }
 
 }  // namespace kiln::cuda

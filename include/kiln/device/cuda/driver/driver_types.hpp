@@ -84,13 +84,23 @@ enum class function_attribute : int {
   max_dynamic_shared_size_bytes = 8
 };
 
-/// How a driver is told of a launch that it has not to do (CUlaunchConfig).
+enum class launch_attribute_kind : int { programmatic_stream_serialization = 6 };
+/// A property of a launch (CUlaunchAttribute): here whether the kernel may be launched while the one before it in its
+/// stream still runs.
+struct launch_attribute {
+  launch_attribute_kind kind = launch_attribute_kind::programmatic_stream_serialization;
+  int unused = 0;
+  int allowed = 1;
+  char rest[60] = {};  // the value is a union
+};
+
+/// How a driver is told of a launch (CUlaunchConfig).
 struct launch_config {
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = 1, block_y = 1, block_z = 1;
   unsigned shared_bytes = 0;
   stream_handle stream = nullptr;
-  void* attributes = nullptr;
+  launch_attribute* attributes = nullptr;
   unsigned attribute_count = 0;
 };
 

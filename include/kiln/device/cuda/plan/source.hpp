@@ -51,6 +51,7 @@ struct source {
   int threads = 256;                                         ///< of a block
   std::size_t shared_bytes = 0;                              ///< dynamic shared memory of a block
   int cluster = 1;                                           ///< blocks of a cluster: sm_90 and newer have them
+  bool waits_for_grid = false;  ///< it begins by waiting for the kernel before it: kernels that kiln prints
   int architecture() const { return cluster > 1 ? 90 : 0; }  ///< the oldest that it compiles for, if not all
 };
 

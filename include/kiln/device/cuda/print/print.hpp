@@ -60,6 +60,13 @@ class lines {
   int depth_ = 0;
 };
 
+/// Opens a kernel, whose first statement is that it waits for the one before it (begin_grid of kernels/types.cuh).
+template <class... Parts>
+void open_kernel(lines& out, const Parts&... parts) {
+  out.open(parts...);
+  out.add("begin_grid();");
+}
+
 std::string hex(std::uint64_t value);
 /// `__launch_bounds__(...)` of a plan, and its cluster.
 std::string bounds_of(const plan& p);

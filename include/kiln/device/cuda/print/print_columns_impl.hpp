@@ -70,7 +70,7 @@ KILN_INLINE source print_columns(const task& job, const plan& p) {
   }
   if (faults) s.fault();
   lines body;
-  body.open("extern \"C\" __global__ void ", bounds_of(p), " @name(", s.text(), ")");
+  open_kernel(body, "extern \"C\" __global__ void ", bounds_of(p), " @name(", s.text(), ")");
   if (faults) body.add("uint32 fault = 0;");
   at.define_draws(body);
   body.add("__shared__ uint64 meeting[", 256 * p.step, "];");

@@ -13,14 +13,16 @@ KILN_INLINE source print_fixed(const fixed_kernel& what) {
   if (!what.words.empty()) body.add("// ", what.words);
   body.add("#include <kernels/", what.file, ">\n");
   body.add("namespace kiln::kernels {\n");
-  body.open("extern \"C\" __global__ void __launch_bounds__(", what.threads,
-            what.least_blocks > 0 ? message(", ", what.least_blocks) : "", ") ", out.name, "(", what.parameters, ")");
+  detail::open_kernel(body, "extern \"C\" __global__ void __launch_bounds__(", what.threads,
+                      what.least_blocks > 0 ? message(", ", what.least_blocks) : "", ") ", out.name, "(",
+                      what.parameters, ")");
   body.add(what.call, ";");
   body.close();
   body.add("\n}  // namespace kiln::kernels");
   body.add("using kiln::kernels::", out.name, ";");
   out.text = body.text();
   out.threads = what.threads;
+  out.waits_for_grid = true;
   return out;
 }
 

@@ -72,6 +72,7 @@ KILN_INLINE void finish(source& out, const tape_view& t, const plan& p, std::str
   out.threads = p.threads;
   out.shared_bytes = p.shared_bytes;
   out.cluster = p.cluster;
+  out.waits_for_grid = true;
   out.text += "\n}  // namespace kiln::kernels\nusing kiln::kernels::" + out.name + ";\n";
 }
 

@@ -92,7 +92,7 @@ KILN_INLINE source print_map(const task& job, const plan& p) {
   if (values.faults()) s.fault();
   const std::string_view index = s.index();
   lines body;
-  body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
+  open_kernel(body, "extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
   if (values.faults()) body.add("uint32 fault = 0;");
   at.define_draws(body);
   body.insert(map.before);

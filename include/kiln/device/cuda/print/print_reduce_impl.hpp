@@ -82,7 +82,7 @@ KILN_INLINE source print_reduce(const task& job, const plan& p) {
   }
   if (values.faults()) s.fault();
   lines body;
-  body.open("extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
+  open_kernel(body, "extern \"C\" __global__ void __launch_bounds__(", p.threads, ") @name(", s.text(), ")");
   if (values.faults()) body.add("uint32 fault = 0;");
   body.add("__shared__ uint64 meeting[", 64 * folds.size(), "];");
   for (const int i : folds) define_fold(body, t, i);

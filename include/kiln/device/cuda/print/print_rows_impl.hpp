@@ -35,7 +35,7 @@ class row_printer {
     if (faults_) signature_.fault();
 
     lines body;
-    body.open("extern \"C\" __global__ void ", bounds_of(p_), " @name(", signature_.text(), ")");
+    open_kernel(body, "extern \"C\" __global__ void ", bounds_of(p_), " @name(", signature_.text(), ")");
     if (faults_) body.add("uint32 fault = 0;");
     at_.define_draws(body);
     steps_.define_lanes(body);

@@ -120,7 +120,7 @@ KILN_INLINE source print_transpose(const task& job, const plan& p) {
   if (values.faults()) s.fault();
   const std::string_view index = s.index();
   lines body;
-  body.open("extern \"C\" __global__ void ", bounds_of(p), " @name(", s.text(), ")");
+  open_kernel(body, "extern \"C\" __global__ void ", bounds_of(p), " @name(", s.text(), ")");
   if (values.faults()) body.add("uint32 fault = 0;");
   at.each_leaf([&](int slot, dtype type) {
     if (at.is_turned(slot))

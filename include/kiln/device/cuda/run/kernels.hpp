@@ -63,7 +63,8 @@ class kernel_table {
       lock.lock();
       module = modules_.try_emplace(place, std::move(loaded)).first;
     }
-    const device_function function = module->second.function(printed.name);
+    device_function function = module->second.function(printed.name);
+    if (printed.waits_for_grid) function.waits_for_grid();
     if (printed.shared_bytes > 0) function.allow_shared_bytes(printed.shared_bytes);
     // A cluster's multiprocessors lie side by side: some are left over.
     const std::int64_t blocks =
