@@ -2,7 +2,9 @@
 // Hooks on gradients: when they are called, with what, and what they may change.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <kiln/autograd/anomaly.hpp>
@@ -131,6 +133,39 @@ TEST_CASE("checkpoint: draws the same random numbers again") {
   CHECK(same);
 }
 
+TEST_CASE("checkpoint: draws of other threads change neither its numbers nor theirs") {
+  Tensor<float> x(new_tensor(dtype::float32, {1000}));
+  x.fill_(1);
+  x.requires_grad();
+  manual_seed(3);
+  std::vector<std::uint64_t> places;  // that the other threads got
+  int calls = 0;
+  generator own(5);
+  const Tensor<float> y = checkpoint(
+      [&](const Tensor<float>& a) {
+        // Another number of them each time.
+        for (int k = 0; k < (calls == 0 ? 3 : 1); ++k)
+          std::thread([&] { places.push_back(default_generator().take(7).first); }).join();
+        ++calls;
+        // Inner ones draw from the same sequence, as does what has a generator of its own.
+        const Tensor<float> inner = checkpoint([](const auto& b) { return dropout(b * 1.0f, 0.5); }, a);
+        return Tensor<float>(dropout(dropout(inner, 0.5), 0.5, true, own));
+      },
+      x);
+  const std::uint64_t position = default_generator().position(), of_own = own.position();
+  backward(sum(y));
+  CHECK(calls == 2);
+  CHECK(own.position() == of_own);
+  CHECK(default_generator().position() == position + 7);
+  std::sort(places.begin(), places.end());
+  CHECK(std::adjacent_find(places.begin(), places.end()) == places.end());
+  bool same = true;
+  int dropped = 0;
+  for (int i = 0; i < 1000; ++i) same &= x.grad()(i) == y(i), dropped += y(i) == 0;
+  CHECK(same);
+  CHECK(dropped > 800);
+  CHECK(dropped < 950);
+}
 TEST_CASE("checkpoint: memory between the passes") {
   constexpr std::int64_t n = 1 << 16;
   Tensor<float> x(new_tensor(dtype::float32, {n}));

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <kiln/autograd/backward.hpp>
 #include <kiln/core/philox.hpp>
@@ -18,18 +19,27 @@ namespace kiln {
 
 namespace detail {
 
-// The default generator at an earlier place, for a scope.
-class drawing_again {
+// Notes the parts of random sequences that this thread takes, for a scope, or gives it those of an earlier scope again:
+// then no generator moves, and what other threads draw meanwhile changes nothing.
+class noted_draws final : public draw_source {
  public:
-  explicit drawing_again(const random_stream& from) : before_(default_generator().state()) {
-    default_generator().set_state(from);
+  noted_draws() = default;
+  explicit noted_draws(const std::vector<random_stream>& again) : taken_(again), left_(again.size()) {}
+  noted_draws(const noted_draws&) = delete;
+  noted_draws& operator=(const noted_draws&) = delete;
+  ~noted_draws() { thread_draws = before_; }
+
+  random_stream take(generator& from, std::uint64_t blocks) override {
+    if (left_ > 0) return taken_[taken_.size() - left_--];
+    taken_.push_back(before_ ? before_->take(from, blocks) : from.take_next(blocks));
+    return taken_.back();
   }
-  drawing_again(const drawing_again&) = delete;
-  drawing_again& operator=(const drawing_again&) = delete;
-  ~drawing_again() { default_generator().set_state(before_); }
+  std::vector<random_stream> all() && { return std::move(taken_); }
 
  private:
-  random_stream before_;
+  std::vector<random_stream> taken_;
+  std::size_t left_ = 0;  ///< to be given again
+  draw_source* before_ = std::exchange(thread_draws, this);
 };
 
 template <class F, class Result, class... X>
@@ -41,8 +51,11 @@ class checkpoint_node final : public op_node_of<sizeof...(X), sizeof...(X)> {
   }
 
  public:
-  checkpoint_node(F f, const random_stream& drawn, const X&... x)
-      : base(functions_for(static_cast<const Result*>(nullptr))), f_(std::move(f)), drawn_(drawn), x_(x.detach()...) {
+  checkpoint_node(F f, std::vector<random_stream> drawn, const X&... x)
+      : base(functions_for(static_cast<const Result*>(nullptr))),
+        f_(std::move(f)),
+        drawn_(std::move(drawn)),
+        x_(x.detach()...) {
     std::size_t i = 0;
     (static_cast<void>(this->input[i] = x.state()->autograd_metadata, this->saved[i++].save(*x.state())), ...);
   }
@@ -55,7 +68,7 @@ class checkpoint_node final : public op_node_of<sizeof...(X), sizeof...(X)> {
         if (this->wants(static_cast<int>(i))) x.requires_grad();
     });
     {
-      const drawing_again same(drawn_);
+      const noted_draws same(drawn_);
       const recording_scope on(true);
       const Result y(std::apply(f_, own));
       if (y.needs_grad()) kiln::backward(y, Result(gradient));
@@ -78,29 +91,32 @@ class checkpoint_node final : public op_node_of<sizeof...(X), sizeof...(X)> {
   }
 
   F f_;
-  random_stream drawn_;
+  std::vector<random_stream> drawn_;
   std::tuple<X...> x_;
 };
 
 }  // namespace detail
 
 /// f(inputs...), a tensor or expression, as a tensor that keeps the inputs only: its backward pass calls f again. What
-/// f uses besides its inputs (parameters that it captures) gets its gradients too. f must give the same again: random
-/// numbers of the default generator are drawn from the same place. There is no second derivative through it, and grad()
+/// f uses besides its inputs (parameters that it captures) gets its gradients too. f must give the same again; the
+/// random numbers that it draws on the calling thread are the same again, whatever other threads draw meanwhile. There is no second derivative through it, and grad()
 /// knows of the inputs only. Throws what f throws; graph_error in the backward pass if an input was changed in place.
 template <class F, class... T, class Device>
 auto checkpoint(F f, const Tensor<T, Device>&... inputs) {
   static_assert(!detail::any_transformed<Tensor<T, Device>...>,
                 "kiln: checkpoint has no meaning within vmap and jvp: call f itself there, or checkpoint around them");
-  const random_stream drawn = default_generator().state();
+  std::vector<random_stream> drawn;
   auto y = [&] {
     const no_grad quiet;
-    return detail::untracked(f(inputs...));
+    detail::noted_draws note;
+    auto result = detail::untracked(f(inputs...));
+    drawn = std::move(note).all();
+    return result;
   }();
   if (!grad_enabled()) return y;
   y = y.detach();  // f may give one of its inputs
   detail::set_producer(
-      *y.state(), new detail::checkpoint_node<F, decltype(y), Tensor<T, Device>...>(std::move(f), drawn, inputs...));
+      *y.state(), new detail::checkpoint_node<F, decltype(y), Tensor<T, Device>...>(std::move(f), std::move(drawn), inputs...));
   return y;
 }
 

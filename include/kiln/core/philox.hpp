@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include <kiln/core/lock.hpp>
@@ -70,6 +71,22 @@ constexpr std::uint64_t scaled_to(std::uint64_t bits, std::uint64_t range) {
   return static_cast<std::uint64_t>(static_cast<wide>(bits) * range >> 64);
 }
 
+class generator;
+
+namespace detail {
+
+/// Between a thread and its generators for a while: notes what is drawn, or hands it out again.
+class draw_source {
+ public:
+  virtual random_stream take(generator& from, std::uint64_t blocks) = 0;
+
+ protected:
+  ~draw_source() = default;
+};
+inline constinit thread_local draw_source* thread_draws = nullptr;
+
+}  // namespace detail
+
 /// Gives each that asks its own part of one sequence. May be used by several threads; which of them comes first is then
 /// up to them.
 class generator {
@@ -107,6 +124,12 @@ class generator {
   }
   /// The next `blocks` blocks of the sequence, which nobody else gets.
   random_stream take(std::uint64_t blocks) {
+    if (detail::thread_draws) [[unlikely]]
+      return detail::thread_draws->take(*this, blocks);
+    return take_next(blocks);
+  }
+  /// The same without asking thread_draws.
+  random_stream take_next(std::uint64_t blocks) {
     const detail::locked hold(lock_);
     const random_stream part{seed_, next_};
     next_ += blocks;

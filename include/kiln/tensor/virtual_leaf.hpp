@@ -26,6 +26,7 @@ class virtual_leaf {
   explicit virtual_leaf(ref<tensor_state> state) : state_(std::move(state)) {}
   const ref<tensor_state>& state() const { return state_; }
   const dims& sizes() const { return state_->sizes; }
+  Device device() const { return executor<Device>::device_of(*state_->memory); }
   void note_moment() { wanted_ = moment(*state_->memory); }
   const moment& wanted() const { return wanted_; }
 
