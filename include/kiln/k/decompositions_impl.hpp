@@ -21,6 +21,8 @@
 #include <kiln/dynamic/custom.hpp>
 #include <kiln/dynamic/products.hpp>
 #include <kiln/dynamic/shape.hpp>
+#include <kiln/linalg/householder.hpp>
+#include <kiln/linalg/substitution.hpp>
 
 namespace kiln::k::decompositions {
 
@@ -99,9 +101,12 @@ inline Eigen::PartialPivLU<matrix> regular(const matrix& m) {
   if ((lu.matrixLU().diagonal().array() == 0).any()) throw value_error("the matrix is singular");
   return lu;
 }
+inline matrix inverse_of(const matrix& m) {
+  return linalg::detail::solved(regular(m), matrix::Identity(m.rows(), m.cols()));
+}
 inline tensor inverse_of(const tensor& x) {
   const matrices of = squares_of(x);
-  return joined(each(of, [](const matrix& m) -> matrix { return regular(m).inverse(); }), of);
+  return joined(each(of, [](const matrix& m) { return inverse_of(m); }), of);
 }
 
 /// inverse: gradient -Y' G Y' (Y the inverse, ' transposed).
@@ -119,7 +124,7 @@ inline tensor determinant(const tensor& x, bool logarithm) {
       joined(each(of,
                   [&](const matrix& m) {
                     const Eigen::PartialPivLU<matrix> lu(m);
-                    if (!logarithm) return one(lu.determinant());
+                    if (!logarithm) return one(linalg::detail::determinant(lu));
                     double sum = 0, sign = static_cast<double>(lu.permutationP().determinant());
                     for (Eigen::Index i = 0; i < m.rows(); ++i) {
                       sum += std::log(std::abs(lu.matrixLU()(i, i)));
@@ -146,7 +151,7 @@ inline tensor solved(const tensor& a, const tensor& b) {
   if (of.batch != with.batch || right.size(-2) != a.size(-1))
     throw shape_error(message("sizes ", a.sizes(), " and ", b.sizes(), " are no equations"));
   std::vector<matrix> results;
-  for (std::size_t i = 0; i < of.all.size(); ++i) results.emplace_back(regular(of.all[i]).solve(with.all[i]));
+  for (std::size_t i = 0; i < of.all.size(); ++i) results.push_back(linalg::detail::solved(regular(of.all[i]), with.all[i]));
   const tensor y = joined(results, with);
   const tensor shown_as = vector ? dynamic::squeeze(y, 1).clone().eval() : y;
   const tensor plain = a.detach();
@@ -205,10 +210,9 @@ inline object plain(std::string_view name, object x) {
   if (name == "qr") {
     std::vector<matrix> q, r;
     for (const matrix& m : of.all) {
-      const Eigen::HouseholderQR<matrix> qr(m);
-      const Eigen::Index k = std::min(m.rows(), m.cols());
-      q.emplace_back(qr.householderQ() * matrix::Identity(m.rows(), k));
-      r.emplace_back(qr.matrixQR().topRows(k).triangularView<Eigen::Upper>());
+      auto [columns, triangle] = linalg::detail::orthogonal_triangular<matrix>(m);
+      q.push_back(std::move(columns));
+      r.push_back(std::move(triangle));
     }
     return respond({joined(q, of), joined(r, of)}, a.handle);
   }
@@ -280,7 +284,7 @@ inline object cholesky(std::string_view name, object x) {
     if (name == "cholinverse") {
       const matrix l =
           upper ? matrix(m.transpose().triangularView<Eigen::Lower>()) : matrix(m.triangularView<Eigen::Lower>());
-      factors.emplace_back(regular(l * l.transpose()).inverse());
+      factors.push_back(inverse_of(matrix(l * l.transpose())));
       continue;
     }
     const Eigen::LLT<matrix> llt(m);
@@ -315,7 +319,12 @@ inline object solve(std::string_view name, object x) {
     if (m.rows() != right.rows() || (!turned_around && m.rows() != m.cols()))
       throw shape_error(message("sizes ", first.value.sizes(), " and ", second.value.sizes(), " are no equations"));
     if (turned_around) {
-      results.emplace_back(m.completeOrthogonalDecomposition().solve(right));
+      // Of a size whose squares neither underflow nor overflow.
+      const int scale = linalg::detail::exponent_of(m.cwiseAbs().maxCoeff());
+      matrix near_one = m;
+      linalg::detail::scale_by(near_one, -scale);
+      results.emplace_back(near_one.completeOrthogonalDecomposition().solve(right));
+      linalg::detail::scale_by(results.back(), -scale);
     } else if (name == "lusolve") {
       const tensor where = given.operand_at(2).value.to(dtype::int64).eval();
       if (where.numel() != static_cast<std::int64_t>(a.all.size()) * m.rows())
@@ -326,18 +335,20 @@ inline object solve(std::string_view name, object x) {
         if (pivot[r] < 1 || pivot[r] > m.rows()) throw index_error(message("pivot ", pivot[r], " of ", m.rows()));
         rows.row(r).swap(rows.row(pivot[r] - 1));
       }
-      m.triangularView<Eigen::UnitLower>().solveInPlace(rows);
-      m.triangularView<Eigen::Upper>().solveInPlace(rows);
+      linalg::detail::substitute<Eigen::UnitLower>(m, rows);
+      linalg::detail::substitute<Eigen::Upper>(m, rows);
       results.push_back(rows);
     } else if (name == "cholsolve") {
       const matrix l =
           upper ? matrix(m.transpose().triangularView<Eigen::Lower>()) : matrix(m.triangularView<Eigen::Lower>());
-      results.emplace_back(
-          l.transpose().triangularView<Eigen::Upper>().solve(matrix(l.triangularView<Eigen::Lower>().solve(right))));
-    } else if (upper) {
-      results.emplace_back(m.triangularView<Eigen::Upper>().solve(right));
+      matrix rows = right;
+      linalg::detail::substitute<Eigen::Lower>(l, rows);
+      linalg::detail::substitute<Eigen::Upper>(matrix(l.transpose()), rows);
+      results.push_back(std::move(rows));
     } else {
-      results.emplace_back(m.triangularView<Eigen::Lower>().solve(right));
+      matrix rows = right;
+      upper ? linalg::detail::substitute<Eigen::Upper>(m, rows) : linalg::detail::substitute<Eigen::Lower>(m, rows);
+      results.push_back(std::move(rows));
     }
   }
   return respond(joined(results, b), handle);

@@ -21,7 +21,8 @@ auto cholesky(const X& x) {
   made y = zeros<T, typename decltype(of)::device_type>(of.sizes());
   detail::each_matrix(of, [&](std::int64_t i, const auto& m) {
     const Eigen::LLT<detail::matrix<T>> llt(m);
-    if (llt.info() != Eigen::Success)
+    // Eigen takes a pivot that is not a number for positive.
+    if (llt.info() != Eigen::Success || !(llt.matrixLLT().diagonal().array() > T(0)).all())
       throw value_error(message("linalg::cholesky: the matrix is not positive definite", detail::which(of, i),
                                 ": add a small number to its diagonal if it should be"));
     detail::matrix_at(y, i) = llt.matrixL();

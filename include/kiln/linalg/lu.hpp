@@ -12,6 +12,7 @@
 #include <Eigen/LU>
 
 #include <kiln/linalg/matrices.hpp>
+#include <kiln/linalg/substitution.hpp>
 
 namespace kiln::linalg {
 
@@ -78,7 +79,7 @@ Tensor<T, Device> solve_columns(const Tensor<T, Device>& a, const Tensor<T, Devi
                               " has matrices that are not square: lstsq solves as nearly as can be"));
   auto y = zeros<T, Device>(b.sizes());
   each_matrix(b, [&](std::int64_t i, const auto& columns) {
-    matrix_at(y, i) = regular(matrix_at(a, i), a, i, "linalg::solve").solve(columns);
+    matrix_at(y, i) = solved(regular(matrix_at(a, i), a, i, "linalg::solve"), columns);
   });
   return with_gradient("linalg::solve", y, std::tie(a, b), std::tie(a, y),
                        [](const auto& g, const auto& m, const auto& x) {
@@ -106,7 +107,8 @@ auto inv(const X& x) {
   using made = std::remove_const_t<decltype(of)>;
   made y = zeros<typename made::value_type, typename made::device_type>(of.sizes());
   detail::each_matrix(of, [&](std::int64_t i, const auto& m) {
-    detail::matrix_at(y, i) = detail::regular(m, of, i, "linalg::inv").inverse();
+    const auto lu = detail::regular(m, of, i, "linalg::inv");
+    detail::matrix_at(y, i) = detail::solved(lu, detail::matrix<typename made::value_type>::Identity(m.rows(), m.cols()));
   });
   return with_gradient("linalg::inv", y, std::tie(of), std::tie(y), [](const auto& g, const auto& inverse) {
     return -matmul(matmul(detail::turned(inverse), g), detail::turned(inverse));
@@ -121,7 +123,7 @@ auto det(const X& x) {
   using T = typename decltype(of)::value_type;
   auto y = ones<T, typename decltype(of)::device_type>(detail::sizes_like(of.sizes(), {}));
   detail::each_matrix(of, [&](std::int64_t i, const auto& m) {
-    y.data()[i] = Eigen::PartialPivLU<detail::matrix<T>>(m).determinant();
+    y.data()[i] = detail::determinant(Eigen::PartialPivLU<detail::matrix<T>>(m));
   });
   return with_gradient("linalg::det", y, std::tie(of), std::tie(of, y),
                        [](const auto& g, const auto& m, const auto& d) {

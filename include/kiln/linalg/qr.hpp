@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include <Eigen/QR>
-
+#include <kiln/linalg/householder.hpp>
 #include <kiln/linalg/triangular.hpp>
 
 namespace kiln::linalg {
@@ -32,9 +32,9 @@ auto qr(const X& x) {
   made plain_q = zeros<T, Device>(detail::sizes_like(of.sizes(), {rows, least}));
   made plain_r = zeros<T, Device>(detail::sizes_like(of.sizes(), {least, columns}));
   detail::each_matrix(of, [&](std::int64_t i, const auto& m) {
-    const Eigen::HouseholderQR<detail::matrix<T>> found(m);
-    detail::matrix_at(plain_q, i) = found.householderQ() * detail::matrix<T>::Identity(rows, least);
-    detail::matrix_at(plain_r, i) = found.matrixQR().topRows(least).template triangularView<Eigen::Upper>();
+    const auto found = detail::orthogonal_triangular<detail::matrix<T>>(m);
+    detail::matrix_at(plain_q, i) = found.first;
+    detail::matrix_at(plain_r, i) = found.second;
   });
   // (G + Q copied(M)) R^-T, M of the one or the other gradient; copied: its lower triangle, above as well.
   const auto along = [](const auto& of_q, const made& m, const made& q, const made& r) {
@@ -57,14 +57,17 @@ auto qr(const X& x) {
 }
 
 namespace detail {
-/// Throws value_error where the diagonal of a triangle says, to rounding, that columns depend on each other.
+/// Throws value_error where the diagonal of a triangle says, to rounding, that a column depends on those before it. Each
+/// is compared with its own length: a small column may be as independent as the others.
 template <class T, class Device>
 void check_rank(const Tensor<T, Device>& r) {
   each_matrix(r.detach(), [&](std::int64_t i, const auto& m) {
-    const auto sizes = m.diagonal().array().abs();
-    if (sizes.minCoeff() <= static_cast<T>(m.cols()) * std::numeric_limits<T>::epsilon() * sizes.maxCoeff())
-      throw value_error(message("linalg::lstsq: the columns depend on each other", which(r, i),
-                                ": matmul(pinv(a), b) is the shortest of all solutions"));
+    for (Eigen::Index k = 0; k < m.cols(); ++k) {
+      const T longest = m.col(k).head(k + 1).cwiseAbs().maxCoeff();
+      if (std::abs(m(k, k)) <= static_cast<T>(m.cols()) * std::numeric_limits<T>::epsilon() * longest)
+        throw value_error(message("linalg::lstsq: the columns depend on each other", which(r, i),
+                                  ": matmul(pinv(a), b) is the shortest of all solutions"));
+    }
   });
 }
 }  // namespace detail

@@ -19,11 +19,9 @@ Tensor<T, Device> solve_triangle(const Tensor<T, Device>& a, const Tensor<T, Dev
     const auto m = matrix_at(a, i);
     auto to = matrix_at(y, i);
     if (upper)
-      ones_there ? m.template triangularView<Eigen::UnitUpper>().solveInPlace(to)
-                 : m.template triangularView<Eigen::Upper>().solveInPlace(to);
+      ones_there ? substitute<Eigen::UnitUpper>(m, to) : substitute<Eigen::Upper>(m, to);
     else
-      ones_there ? m.template triangularView<Eigen::UnitLower>().solveInPlace(to)
-                 : m.template triangularView<Eigen::Lower>().solveInPlace(to);
+      ones_there ? substitute<Eigen::UnitLower>(m, to) : substitute<Eigen::Lower>(m, to);
   });
   return with_gradient(
       "linalg::solve_triangular", y, std::tie(a, b), std::tie(a, y),
