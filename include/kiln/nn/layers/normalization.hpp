@@ -17,6 +17,17 @@
 
 namespace kiln::nn {
 
+/// The last sizes of an input, as LayerNorm and RMSNorm take them: `{8, 32}`, or one number. Throws as `dims`.
+struct normalized_sizes : dims {
+  using dims::dims;
+  normalized_sizes() = default;
+  normalized_sizes(const dims& sizes) : dims(sizes) {}
+  template <kiln::detail::SizeLike I>
+  normalized_sizes(I size) : dims{kiln::detail::whole_number(size)} {}
+};
+template <>
+inline constexpr bool plain<normalized_sizes> = true;
+
 /// What LayerNorm may be told.
 struct layer_norm_options {
   double eps = 1e-5;
@@ -44,7 +55,7 @@ axes last_axes(const L& layer, const dims& input, const dims& shape) {
 /// torch.nn.LayerNorm (Ba, Kiros, Hinton 2016). Lazy.
 template <Element T = float, class D = Cpu>
 struct LayerNorm {
-  dims normalized_shape{};
+  normalized_sizes normalized_shape{};
   layer_norm_options options{};
   Tensor<T, D> weight = options.elementwise_affine ? init::constant<T, D>(normalized_shape, 1) : Tensor<T, D>();
   Tensor<T, D> bias =
@@ -72,7 +83,7 @@ struct rms_norm_options {
 /// x / sqrt(mean(x^2) + eps) over the last axes, of the sizes normalized_shape, scaled: torch.nn.RMSNorm. Lazy.
 template <Element T = float, class D = Cpu>
 struct RMSNorm {
-  dims normalized_shape{};
+  normalized_sizes normalized_shape{};
   rms_norm_options options{};
   Tensor<T, D> weight = options.elementwise_affine ? init::constant<T, D>(normalized_shape, 1) : Tensor<T, D>();
 

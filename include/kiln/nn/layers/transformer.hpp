@@ -59,7 +59,7 @@ struct TransformerEncoderLayer {
   MultiheadAttention<T, D> self_attn{d_model, nhead, detail::attention_of(options)};
   Linear<T, D> linear1{d_model, options.dim_feedforward, {.bias = options.bias}};
   Linear<T, D> linear2{options.dim_feedforward, d_model, {.bias = options.bias}};
-  LayerNorm<T, D> norm1{{d_model}, detail::norm_of(options)}, norm2{{d_model}, detail::norm_of(options)};
+  LayerNorm<T, D> norm1{d_model, detail::norm_of(options)}, norm2{d_model, detail::norm_of(options)};
   training_flag training{};
 
   /// Sizes as the input's; `mask` and `padding` as MultiheadAttention's. Throws shape_error where sizes do not fit.
@@ -86,8 +86,8 @@ struct TransformerDecoderLayer {
   MultiheadAttention<T, D> multihead_attn{d_model, nhead, detail::attention_of(options)};
   Linear<T, D> linear1{d_model, options.dim_feedforward, {.bias = options.bias}};
   Linear<T, D> linear2{options.dim_feedforward, d_model, {.bias = options.bias}};
-  LayerNorm<T, D> norm1{{d_model}, detail::norm_of(options)}, norm2{{d_model}, detail::norm_of(options)};
-  LayerNorm<T, D> norm3{{d_model}, detail::norm_of(options)};
+  LayerNorm<T, D> norm1{d_model, detail::norm_of(options)}, norm2{d_model, detail::norm_of(options)};
+  LayerNorm<T, D> norm3{d_model, detail::norm_of(options)};
   training_flag training{};
 
   /// Sizes as those of x; `memory` is the encoder's result; masks and padding as MultiheadAttention's, of x and of
@@ -118,6 +118,12 @@ std::vector<Layer> layers_of(std::int64_t n, std::int64_t d_model, std::int64_t 
   for (std::int64_t i = 0; i < n; ++i) all.push_back(Layer{d_model, nhead, o});
   return all;
 }
+// A function of its own: g++ 12 stops with an internal error where a member's initialiser holds this choice.
+template <Element T, class D>
+std::optional<LayerNorm<T, D>> norm_if(bool wanted, std::int64_t d_model, const transformer_options& o) {
+  if (!wanted) return std::nullopt;
+  return LayerNorm<T, D>{d_model, norm_of(o)};
+}
 }  // namespace detail
 
 /// num_layers encoder layers, and a last norm if asked for, as a model with norm_first needs one:
@@ -129,8 +135,7 @@ struct TransformerEncoder {
   bool final_norm = false;
   std::vector<TransformerEncoderLayer<T, D>> layers =
       detail::layers_of<TransformerEncoderLayer<T, D>>(num_layers, d_model, nhead, options);
-  std::optional<LayerNorm<T, D>> norm =
-      final_norm ? std::optional(LayerNorm<T, D>{{d_model}, detail::norm_of(options)}) : std::nullopt;
+  std::optional<LayerNorm<T, D>> norm = detail::norm_if<T, D>(final_norm, d_model, options);
 
   /// As its layers.
   Tensor<T, D> operator()(Tensor<T, D> x, const score_mask<T, D>& mask = {},
@@ -147,8 +152,7 @@ struct TransformerDecoder {
   bool final_norm = false;
   std::vector<TransformerDecoderLayer<T, D>> layers =
       detail::layers_of<TransformerDecoderLayer<T, D>>(num_layers, d_model, nhead, options);
-  std::optional<LayerNorm<T, D>> norm =
-      final_norm ? std::optional(LayerNorm<T, D>{{d_model}, detail::norm_of(options)}) : std::nullopt;
+  std::optional<LayerNorm<T, D>> norm = detail::norm_if<T, D>(final_norm, d_model, options);
 
   /// As its layers.
   Tensor<T, D> operator()(Tensor<T, D> x, const Tensor<T, D>& memory, const score_mask<T, D>& mask = {},
