@@ -161,7 +161,7 @@ TEST_CASE("backward: integers and conditions let no gradient through, their neig
   CHECK(w.grad()(1) == -2);
 }
 
-TEST_CASE("backward: a pass that fails can be repeated after the cause is gone") {
+TEST_CASE("backward: after a pass that fails, the loss can be computed again") {
   auto w = leaf({1, 2, 3}), v = leaf({1, 1, 1});
   const Tensor<float> x{4, 5, 6};
   Tensor<float> a = w * x, b = v * 2.0f;

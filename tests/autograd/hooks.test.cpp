@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -254,4 +255,36 @@ TEST_CASE("a hook that comes last sees what all others made of the gradient, whe
   const auto later = x.on_gradient([](const Tensor<double>& g) { return Tensor<double>(g * 5.0); });
   backward(sum(x * 2.0));
   CHECK(seen == 10);
+}
+
+TEST_CASE("hooks: a pass that one ends leaves gradients as they were, and is repeated if it retains the graph") {
+  Tensor<double> w{1, 2}, v{3, 4};
+  w.requires_grad(), v.requires_grad();
+  backward(sum(w * 5.0));
+  struct enough {};
+  bool ends = true;
+  const Tensor<double> middle = w * v;
+  middle.on_gradient([&](const Tensor<double>&) {
+    if (ends) throw enough{};
+  });
+  const Tensor<double> later = exp(middle) * v;
+  const Tensor<double> loss = sum(later);
+  for (int round = 0; round < 2; ++round) {
+    CHECK_THROWS_AS(backward(loss, {.retain_graph = true}), enough);
+    CHECK((w.grad()(0) == 5 && w.grad()(1) == 5));
+    CHECK_FALSE(v.has_grad());
+  }
+  ends = false;
+  backward(loss, {.retain_graph = true});
+  for (int i = 0; i < 2; ++i) {
+    CHECK(w.grad()(i) == doctest::Approx(5 + std::exp(w(i) * v(i)) * v(i) * v(i)));
+    CHECK(v.grad()(i) == doctest::Approx(std::exp(w(i) * v(i)) * (1 + w(i) * v(i))));
+  }
+  // Without, what the pass went through was freed on its way: a repetition says so.
+  ends = true;
+  CHECK_THROWS_AS(backward(loss), enough);
+  ends = false;
+  const double before = w.grad()(0);
+  CHECK_THROWS_WITH_AS(backward(loss), doctest::Contains("freed by an earlier backward pass"), graph_error);
+  CHECK(w.grad()(0) == before);
 }

@@ -286,6 +286,56 @@ void steps_that_fail(const Tensor<float>& x, const Tensor<float>& target) {
   if (thrown == 0) ++wrong;
 }
 
+// A checkpoint that fails to load anywhere has changed nothing, and one that fails to be saved is not there.
+void checkpoints_that_fail(const std::string& file, const Tensor<float>& x, const Tensor<float>& target) {
+  const auto begun = [&] {
+    auto t = std::make_unique<training>();
+    t->pass(x, target);
+    t->adam.step();
+    return t;
+  };
+  const auto next = [&](training& t) {
+    t.adam.zero_grad();
+    t.pass(x, target);
+    t.adam.step();
+    return t.weights();
+  };
+  const auto saved = begun();
+  next(*saved);
+  kiln::io::save_checkpoint(file, 2, saved->first, saved->second, saved->adam);
+  const std::vector<float> wanted = next(*saved), without = next(*begun());
+  long thrown = 0;
+  for (const bool mode : {false, true}) {
+    for (long k = 0;; k += k < 150 ? 1 : 7) {
+      const auto t = begun();
+      kiln::cpu::empty_cache();
+      for_good = mode;
+      countdown = k;
+      bool done = false, saves = false;
+      std::int64_t step = 0;
+      try {
+        step = kiln::io::load_checkpoint(file, t->first, t->second, t->adam);
+        done = true;
+        kiln::io::save_checkpoint(file, step + 1, t->first, t->second, t->adam);
+        saves = true;
+      } catch (const kiln::memory_error&) {
+      } catch (const std::bad_alloc&) {
+      }
+      const bool reached = mode ? countdown == 0 : countdown < 0;
+      countdown = -1;
+      thrown += !done + !saves;
+      expect(next(*t) == (done ? wanted : without), "a checkpoint", k, done ? "other weights" : "half loaded");
+      const auto again = begun();
+      const std::int64_t kept = kiln::io::load_checkpoint(file, again->first, again->second, again->adam);
+      expect(kept == (saves ? 3 : 2), "a checkpoint", k, saves ? "was not saved" : "was saved, and said it was not");
+      kiln::io::save_checkpoint(file, 2, again->first, again->second, again->adam);
+      if (!reached) break;
+    }
+  }
+  std::printf("loading and saving a checkpoint: %ld errors\n", thrown);
+  if (thrown == 0) ++wrong;
+}
+
 // Mappings that are never given back are used again, whatever sizes are wanted.
 void without_unmapping() {
   const auto work = [] {
@@ -432,6 +482,7 @@ int main() {
     return resumed.weights();
   });
   expect(files() == 2, "a checkpoint", 0, "left a file behind");
+  checkpoints_that_fail(file, x, target);
   std::filesystem::remove_all(folder);
   walk(
       "threads",

@@ -227,3 +227,49 @@ TEST_CASE("checkpoint: other parts than those that were saved are listed, and no
   io::write_safetensors(path, io::state_dict(net));
   CHECK_THROWS_WITH_AS(io::load_checkpoint(path, net), doctest::Contains("is no checkpoint"), io_error);
 }
+
+TEST_CASE("checkpoint: numbers that cannot be are listed, and nothing is changed") {
+  const scratch_directory dir;
+  const auto path = dir.path() / "run.safetensors";
+  nn::Linear<> net{3, 2};
+  optim::NAdam<float> opt(nn::parameters(net), {.lr = 0.5});
+  optim::StepLR decay(opt, 3);
+  optim::GradScaler scaler;
+  CHECK_THROWS_WITH_AS(io::save_checkpoint(path, -1, net), doctest::Contains("step -1"), value_error);
+  backward(sum(net(ones<float>({1, 3}))));
+  opt.step();
+  io::save_checkpoint(path, 3, net, opt, decay, scaler);
+  const std::string whole = slurp(path);
+  const float before = net.weight(0, 0);
+  const auto spoiled = [&](const char* name, auto value) {
+    io::text_map texts;
+    io::tensor_map kept = io::read_safetensors(path, &texts);
+    REQUIRE(kept.contains(name));
+    kept.insert_or_assign(name, io::array(kept.at(name).sizes().rank() == 0 ? full({}, value) : full({1}, value)));
+    kept.insert_or_assign("model.weight", io::array(zeros<float>({2, 3})));
+    io::write_safetensors(path, kept, texts);
+    std::string text;
+    try {
+      io::load_checkpoint(path, net, opt, decay, scaler);
+    } catch (const value_error& e) {
+      text = e.what();
+    }
+    CHECK_MESSAGE(text.find(std::string("\n  ") + name + ": ") != text.npos, name, " is not in ", text);
+    CHECK(net.weight(0, 0) == before);
+    CHECK(opt.steps(net.weight) == 1);
+    dir.write("run.safetensors", whole);
+  };
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::min()})
+    for (const char* name : {"step", "optimizer.groups.0.steps.0", "scheduler.epoch", "gradscaler.good_steps"})
+      spoiled(name, bad);
+  for (const double bad : {std::nan(""), -1.0, HUGE_VAL})
+    for (const char* name : {"optimizer.groups.0.product.1", "gradscaler.scale"}) spoiled(name, bad);
+  CHECK(io::load_checkpoint(path, net, opt, decay, scaler) == 3);
+  // A list of another length.
+  io::text_map texts;
+  io::tensor_map kept = io::read_safetensors(path, &texts);
+  kept.insert_or_assign("optimizer.initial_lr", io::array(Tensor<double>{0.1, 0.2}));
+  io::write_safetensors(path, kept, texts);
+  CHECK_THROWS_WITH_AS(io::load_checkpoint(path, net, opt, decay, scaler),
+                       doctest::Contains("optimizer.initial_lr: another number of groups"), value_error);
+}

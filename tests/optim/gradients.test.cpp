@@ -109,6 +109,8 @@ TEST_CASE("GradScaler divides before the step, leaves out steps that are not fin
   CHECK(scaler.step(opt));
   CHECK(w(0) == -0.5);
   CHECK_THROWS_AS(optim::GradScaler({.growth_factor = 1}), value_error);
+  CHECK_THROWS_AS(optim::GradScaler({.growth_factor = HUGE_VAL}), value_error);
+  CHECK_THROWS_AS(optim::GradScaler({.init_scale = HUGE_VAL}), value_error);
   CHECK_THROWS_AS(optim::GradScaler({.backoff_factor = 1}), value_error);
 }
 

@@ -47,4 +47,6 @@ TEST_CASE("LBFGS refuses closures without a backward pass, and options that are 
   CHECK((opt.iterations() == 0 && opt.evaluations() == 1));
   CHECK_THROWS_AS(optim::LBFGS(all, {.lr = -1}), value_error);
   CHECK_THROWS_AS(optim::LBFGS(all, {.max_iter = 0}), value_error);
+  CHECK_THROWS_AS(optim::LBFGS(all, {.max_iter = std::int64_t{1} << 62}), value_error);
+  CHECK_THROWS_AS(optim::LBFGS(all, {.tolerance_grad = std::nan("")}), value_error);
 }

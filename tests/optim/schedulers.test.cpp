@@ -130,6 +130,28 @@ TEST_CASE("schedulers refuse what makes no sense") {
   CHECK_THROWS_AS(LambdaLR(o.opt, nullptr), value_error);
   CHECK_THROWS_AS(OneCycleLR(o.opt, 0.1, 0), value_error);
   CHECK_THROWS_AS(ReduceLROnPlateau(o.opt, {.factor = 1}), value_error);
+  const double nan = std::nan(""), inf = HUGE_VAL;
+  const std::int64_t vast = std::int64_t{1} << 62;
+  CHECK_THROWS_WITH_AS(StepLR(o.opt, vast), "StepLR: step_size is 4611686018427387904: it must be from 1 to 2^53",
+                       value_error);
+  CHECK_THROWS_WITH_AS(StepLR(o.opt, 1, nan), "StepLR: gamma is nan: it must be a finite number from 0 on",
+                       value_error);
+  CHECK_THROWS_AS(MultiStepLR(o.opt, {1}, inf), value_error);
+  CHECK_THROWS_AS(ExponentialLR(o.opt, -1), value_error);
+  CHECK_THROWS_AS(ConstantLR(o.opt, 0.5, -1), value_error);
+  CHECK_THROWS_AS(LinearLR(o.opt, 0.5, 1, 0), value_error);
+  CHECK_THROWS_AS(PolynomialLR(o.opt, -1), value_error);
+  CHECK_THROWS_AS(PolynomialLR(o.opt, 5, nan), value_error);
+  CHECK_THROWS_AS(CosineAnnealingLR(o.opt, vast), value_error);
+  CHECK_THROWS_AS(CosineAnnealingLR(o.opt, 5, nan), value_error);
+  CHECK_THROWS_AS(OneCycleLR(o.opt, nan, 5), value_error);
+  CHECK_THROWS_AS(OneCycleLR(o.opt, 0.1, vast), value_error);
+  CHECK_THROWS_AS(OneCycleLR(o.opt, 0.1, 5, {.max_momentum = 1}), value_error);
+  CHECK_THROWS_AS(OneCycleLR(o.opt, 0.1, 5, {.div_factor = 0}), value_error);
+  CHECK_THROWS_AS(ReduceLROnPlateau(o.opt, {.patience = -1}), value_error);
+  CHECK_THROWS_AS(ReduceLROnPlateau(o.opt, {.threshold = nan}), value_error);
+  CHECK_THROWS_AS(ReduceLROnPlateau(o.opt, {.cooldown = -1}), value_error);
+  CHECK_THROWS_AS(ReduceLROnPlateau(o.opt, {.min_lr = inf}), value_error);
   ExponentialLR a(o.opt, 0.9), b(other.opt, 0.9);
   CHECK_THROWS_AS(ChainedScheduler({&a, &b}), value_error);
   CHECK_THROWS_AS(ChainedScheduler({}), value_error);

@@ -26,6 +26,7 @@ TEST_CASE("SGD: options out of range are refused, when given and when set later"
   using options = optim::sgd_options;
   for (const options& bad :
        {options{.lr = -1}, options{.lr = std::nan("")}, options{.momentum = -0.1}, options{.weight_decay = -1},
+        options{.momentum = 0.9, .dampening = std::nan("")}, options{.momentum = 0.9, .dampening = HUGE_VAL},
         options{.nesterov = true}, options{.momentum = 0.9, .dampening = 0.1, .nesterov = true}})
     CHECK_THROWS_AS(optim::SGD(all, bad), value_error);
   optim::SGD opt(all, {.lr = 0.1});

@@ -42,9 +42,9 @@ auto seed_values(const G& its_gradient, bool recorded) {
 }  // namespace detail
 
 /// Adds to the grad() of every leaf that `of` was computed from, given the gradient of some loss by `of` (a tensor
-/// or an expression), which has its shape. Frees what the pass has used unless told otherwise. Throws graph_error if
-/// `of` depends on no tensor that requires grad, if its graph was freed, or if a value that the pass needs was changed
-/// in place.
+/// or an expression), which has its shape. Frees what the pass has used unless told otherwise, also where it fails on
+/// the way; gradients are then as they were. Throws what a hook throws, and graph_error if `of` depends on no tensor
+/// that requires grad, if its graph was freed, or if a value that the pass needs was changed in place.
 template <Element T, class Device, Expression G>
 void backward(const Tensor<T, Device>& of, const G& its_gradient, backward_options options = {}) {
   static_assert(std::same_as<typename G::value_type, T>,

@@ -127,9 +127,9 @@ class backward_pass {
       ref<tensor_state> gradient = arrived(*record);
       if (node->freed)
         throw graph_error(
-            "backward: this graph was freed by an earlier backward pass: pass {.retain_graph = true} to the first one "
-            "to run "
-            "a second, or compute the loss again");
+            "backward: this graph was freed by an earlier backward pass, which may have failed: pass {.retain_graph = "
+            "true} "
+            "to the first one to run a second, or compute the loss again");
       bool any = static_cast<bool>(gradient);
       if (node->run_outputs) {
         any = node->run_outputs(*this, *node, record, gradient);

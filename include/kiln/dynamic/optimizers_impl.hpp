@@ -30,6 +30,7 @@ KILN_INLINE void optimizer::load_state_dict(io::tensor_map from) const {
       if (!v.used().contains(name)) problems += "\n  " + name + ": unexpected";
     if (!problems.empty())
       throw value_error(message(type_, ": the state is of another optimizer or of other parameters:", problems));
+    if (v.writes()) v.commit();
   }
 }
 

@@ -60,7 +60,10 @@ inline void visit_generator(state_visitor& v, generator& random) {
   const random_stream now = random.state();
   std::array<std::int64_t, 2> state{std::bit_cast<std::int64_t>(now.seed), std::bit_cast<std::int64_t>(now.first)};
   v.scalars("state", state.data(), {2}, v.writes());
-  if (v.writes()) random.set_state({std::bit_cast<std::uint64_t>(state[0]), std::bit_cast<std::uint64_t>(state[1])});
+  if (v.writes())
+    v.then([&random, state] {
+      random.set_state({std::bit_cast<std::uint64_t>(state[0]), std::bit_cast<std::uint64_t>(state[1])});
+    });
 }
 
 /// Visits one part under its name. Modules come first, since optimizers look at their parameters.
@@ -91,7 +94,7 @@ void visit_part(state_visitor& v, const std::string& name, P& part, bool modules
 template <class... Parts>
 void visit_parts(state_visitor& v, std::int64_t& step, Parts&... parts) {
   v.begin("");
-  v("step", step);
+  v.counter("step", step);
   v.begin("random.");
   visit_generator(v, default_generator());
   for (const bool modules : {true, false}) {
@@ -111,9 +114,10 @@ inline constexpr const char* checkpoint_format = "kiln checkpoint 1";
 
 /// Writes a checkpoint, whole or not at all: if anything stops it, the file that was there stays. `parts` are modules,
 /// optimizers, schedulers, GradScaler, ExponentialMovingAverage, LBFGS, generators and numbers, in any order; the
-/// default generator is always among them. Throws as write_safetensors.
+/// default generator is always among them. Throws value_error for a negative step, and as write_safetensors.
 template <class... Parts>
 void save_checkpoint(const std::filesystem::path& path, std::int64_t step, Parts&... parts) {
+  if (step < 0) throw value_error(message("save_checkpoint: step ", step, ": use the number of steps made, 0 or more"));
   tensor_map kept;
   detail::state_visitor v(kept, detail::state_visitor::mode::keep);
   detail::visit_parts(v, step, parts...);
@@ -121,8 +125,9 @@ void save_checkpoint(const std::filesystem::path& path, std::int64_t step, Parts
 }
 
 /// Puts the same parts, made as they were for save_checkpoint, into the state of a checkpoint, and returns its step.
-/// Throws value_error that lists all that is missing, unexpected or of another shape, and as read_safetensors; all
-/// parts are then as they were.
+/// Throws value_error that lists all that is missing, unexpected, impossible or of another shape, and as
+/// read_safetensors. Whatever it throws, all parts are then as they were; only a GPU that fails while numbers are
+/// copied to it leaves some written.
 template <class... Parts>
 std::int64_t load_checkpoint(const std::filesystem::path& path, Parts&... parts) {
   text_map texts;
@@ -141,6 +146,7 @@ std::int64_t load_checkpoint(const std::filesystem::path& path, Parts&... parts)
       throw value_error(
           message("load_checkpoint: ", path,
                   " is of other parts than these: give those that were saved, in the same order:", problems));
+    if (v.writes()) v.commit();
   }
   return step;
 }

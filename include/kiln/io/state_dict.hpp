@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -167,18 +168,22 @@ load_report load_state_dict(const M& module, const tensor_map& tensors, const lo
     throw value_error(
         "load_state_dict: these tensors do not fit the module" +
         std::string(options.strict ? " (.strict = false leaves out what is missing or unexpected):" : ":") + text);
-  const no_grad quiet;
+  // All memory is there before the first is written.
+  std::vector<std::function<void()>> writes;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!values[i]) continue;
     const detail::module_tensor& t = wanted[i];
     const array from =
         values[i]->dtype() == t.state->type ? *values[i] : detail::converted_to(*values[i], t.state->type);
     if (t.on_host)
-      detail::overwrite(t.state, from);
+      writes.emplace_back([&t, from] { detail::overwrite(t.state, from); });
     else if constexpr (!std::is_same_v<typename nn::detail::tensor_of<M>::device_type, Cpu>)
-      detail::visit_on<typename nn::detail::tensor_of<M>::device_type>(
-          t, [&]<class X>(X x) { x.copy_(from.as<typename X::value_type>().to(x.device())); });
+      detail::visit_on<typename nn::detail::tensor_of<M>::device_type>(t, [&]<class X>(X x) {
+        writes.emplace_back([x, there = from.as<typename X::value_type>().to(x.device())] { X(x).copy_(there); });
+      });
   }
+  const no_grad quiet;
+  for (const auto& write : writes) write();
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,11 +19,35 @@
 namespace kiln::io::detail {
 
 /// Keeps what parts of a run show, compares it with what was kept, or writes it there. The functions that parts call
-/// are described at optim::parameter_groups::visit_state.
+/// are described at optim::parameter_groups::visit_state. What is written is undone when this ends without commit().
 class state_visitor {
  public:
   enum class mode { keep, compare, write };
   state_visitor(tensor_map& kept, mode how) : kept_(kept), how_(how) {}
+  state_visitor(const state_visitor&) = delete;
+  state_visitor& operator=(const state_visitor&) = delete;
+  ~state_visitor() {
+    while (!undo_.empty()) {
+      undo_.back()();
+      undo_.pop_back();
+    }
+  }
+  /// Writes the tensors, for which all memory is there, and keeps the rest. On a GPU a copy may still fail.
+  void commit() {
+    for (const auto& write : at_commit_) write();
+    undo_.clear();
+  }
+  /// Makes something `value`, until it is undone.
+  template <class X>
+  void set(X& to, X value) {
+    undo_.emplace_back([&to, before = to]() mutable { to = std::move(before); });
+    to = std::move(value);
+  }
+  /// Does something in commit(), after the tensors that were visited before. It must not throw.
+  template <class F>
+  void then(F f) {
+    at_commit_.emplace_back(std::move(f));
+  }
 
   bool reads() const { return how_ != mode::keep; }
   bool writes() const { return how_ == mode::write; }
@@ -39,16 +64,25 @@ class state_visitor {
   template <class N>
     requires(std::is_arithmetic_v<N> || std::is_enum_v<N>)
   void operator()(std::string_view name, N& value) {
-    if constexpr (std::is_enum_v<N>) {
-      auto number = static_cast<std::int64_t>(value);
-      (*this)(name, number);
-      if (writes()) value = static_cast<N>(number);
-    } else {
-      using T = std::conditional_t<std::is_floating_point_v<N>, double, std::int64_t>;
-      T number = static_cast<T>(value);
-      scalars(name, &number, dims{}, writes());
-      if (writes()) value = static_cast<N>(number);
-    }
+    using T = std::conditional_t<std::is_floating_point_v<N>, double, std::int64_t>;
+    T number = static_cast<T>(value);
+    scalars(name, &number, dims{}, writes());
+    if (writes()) set(value, static_cast<N>(number));
+  }
+  /// A number that must have a property, `what` in words.
+  template <class N, class Predicate>
+  void checked(std::string_view name, N& value, Predicate has, const char* what) {
+    N number = value;
+    const std::size_t known = problems_.size();
+    scalars(name, &number, dims{}, reads());
+    if (reads() && known == problems_.size() && !has(number))
+      return misfit(name, message("in the file ", number, ", which is not ", what));
+    if (writes()) set(value, number);
+  }
+  /// A number of steps or the like.
+  void counter(std::string_view name, std::int64_t& value) {
+    checked(
+        name, value, [](std::int64_t n) { return n >= 0 && n <= std::int64_t{1} << 53; }, "from 0 to 2^53");
   }
   template <class N, std::size_t Size>
   void operator()(std::string_view name, std::array<N, Size>& values) {
@@ -82,8 +116,10 @@ class state_visitor {
     } else if (!reads()) {
       kept_.insert_or_assign(prefix_ + name, array(values));
     } else if (const array* const found = fitting(name, sizes, type); found && writes()) {
-      const no_grad quiet;
-      Tensor<T, Device>(values).copy_(found->template as<T>().to(values.device()));
+      then([to = Tensor<T, Device>(values), from = found->template as<T>().to(values.device())] {
+        const no_grad quiet;
+        Tensor<T, Device>(to).copy_(from);
+      });
     }
   }
   /// The same of the host.
@@ -91,7 +127,7 @@ class state_visitor {
     if (!reads())
       kept_.insert_or_assign(prefix_ + name, array(values));
     else if (const array* const found = fitting(name, sizes, type); found && writes())
-      overwrite(values, *found);
+      then([values, found] { overwrite(values, *found); });
   }
   /// The parts of names that follow a prefix, up to the next dot.
   std::vector<std::string> names(const std::string& prefix) const {
@@ -141,6 +177,7 @@ class state_visitor {
   mode how_;
   std::string prefix_, problems_;
   std::set<std::string> used_;
+  std::vector<std::function<void()>> undo_, at_commit_;
 };
 
 }  // namespace kiln::io::detail

@@ -63,7 +63,7 @@ class ExponentialMovingAverage {
   /// For checkpoints; see parameter_groups.
   template <class V>
   void visit_state(V& v) {
-    v("updates", updates_);
+    v.counter("updates", updates_);
     for (int i = 0; i < static_cast<int>(parameters_.size()); ++i) {
       const Tensor<C, Device> part = average(i);
       v.part("average." + std::to_string(i), part, part.sizes(), dtype_of<C>);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <kiln/expr/node.hpp>
 #include <kiln/ops/all.hpp>
@@ -26,8 +27,10 @@ class GradScaler {
  public:
   /// Throws value_error for factors that do not grow and back off.
   explicit GradScaler(const grad_scaler_options& options = {}) : options_(options), scale_(options.init_scale) {
-    if (!(options.init_scale > 0)) throw value_error("GradScaler: .init_scale must be above 0");
-    if (!(options.growth_factor > 1)) throw value_error("GradScaler: .growth_factor must be above 1");
+    if (!(options.init_scale > 0 && std::isfinite(options.init_scale)))
+      throw value_error("GradScaler: .init_scale must be above 0 and finite");
+    if (!(options.growth_factor > 1 && std::isfinite(options.growth_factor)))
+      throw value_error("GradScaler: .growth_factor must be above 1 and finite");
     if (!(options.backoff_factor > 0 && options.backoff_factor < 1))
       throw value_error("GradScaler: .backoff_factor must be above 0 and below 1");
   }
@@ -70,8 +73,10 @@ class GradScaler {
   /// For checkpoints; see parameter_groups.
   template <class V>
   void visit_state(V& v) {
-    v("scale", scale_);
-    v("good_steps", good_steps_);
+    v.checked(
+        "scale", scale_, [](double x) { return x > 0 && x < std::numeric_limits<double>::infinity(); },
+        "positive and finite");
+    v.counter("good_steps", good_steps_);
   }
   /// What the loss is multiplied by.
   double get_scale() const { return options_.enabled ? scale_ : 1; }

@@ -41,8 +41,10 @@ class LBFGS {
   explicit LBFGS(const std::vector<Tensor<T, Device>>& parameters, const lbfgs_options& options = {})
       : options_(options), memory_(detail::states_of(parameters), *kiln::detail::adding_kernel<T, Device>()) {
     detail::check_option("LBFGS", "lr", options.lr);
-    if (options.max_iter < 1 || options.history_size < 1)
-      throw value_error("LBFGS: .max_iter and .history_size must be 1 or more");
+    detail::check_count("LBFGS", ".max_iter", options.max_iter, 1);
+    detail::check_count("LBFGS", ".history_size", options.history_size, 1);
+    detail::check_option("LBFGS", "tolerance_grad", options.tolerance_grad, detail::any_low);
+    detail::check_option("LBFGS", "tolerance_change", options.tolerance_change, detail::any_low);
     if (options_.max_eval < 0) options_.max_eval = options_.max_iter * 5 / 4;
   }
   /// Not possible: says how parameters and options are given.
@@ -81,17 +83,17 @@ class LBFGS {
   template <class V>
   void visit_state(V& v) {
     v("lr", options_.lr);
-    v("iterations", iterations_);
-    v("evaluations", evaluations_);
+    v.counter("iterations", iterations_);
+    v.counter("evaluations", evaluations_);
     v("length", length_);
     v("scale", scale_);
     std::vector<double> inverses;
     for (const correction& c : corrections_) inverses.push_back(c.inverse);
     v.list("inverses", inverses);
-    if (v.writes()) corrections_.resize(inverses.size());
+    if (v.writes()) v.set(corrections_, std::deque<correction>(inverses.size()));
     const dims sizes{memory_.layout().total()};
     const auto visit = [&](const std::string& name, vector& x) {
-      if (v.writes()) x = empty<T, Device>(sizes);
+      if (v.writes()) v.set(x, vector(empty<T, Device>(sizes)));
       v.part(name, x, sizes, dtype_of<T>);
     };
     for (std::size_t i = 0; i < inverses.size(); ++i) {

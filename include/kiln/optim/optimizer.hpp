@@ -4,6 +4,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <kiln/core/error.hpp>
@@ -49,13 +53,26 @@ class optimizer {
 };
 
 namespace detail {
-/// Throws value_error unless an option is a number in [low, high), or from low on if there is no high.
-inline void check_option(const char* optimizer, const char* name, double value, double low = 0,
-                         double high = HUGE_VAL) {
+/// Throws value_error unless an argument is a number in [low, high), or from low on if there is no high.
+inline void check_argument(const char* of, std::string_view name, double value, double low = 0,
+                           double high = HUGE_VAL) {
   if (value >= low && value < high) return;
-  if (high == HUGE_VAL)
-    throw value_error(message(optimizer, ": .", name, " is ", value, ": it must be a finite number from ", low, " on"));
-  throw value_error(message(optimizer, ": .", name, " is ", value, ": it must be in [", low, ", ", high, ")"));
+  const std::string what = message(of, ": ", name, " is ", value, ": it must be ");
+  if (low == -std::numeric_limits<double>::max()) throw value_error(what + "a finite number");
+  if (high == HUGE_VAL) throw value_error(message(what, "a finite number from ", low, " on"));
+  throw value_error(message(what, "in [", low, ", ", high, ")"));
+}
+/// The same of an option.
+inline void check_option(const char* of, const char* name, double value, double low = 0, double high = HUGE_VAL) {
+  check_argument(of, std::string(".") + name, value, low, high);
+}
+/// Any finite number.
+inline constexpr double any_low = -std::numeric_limits<double>::max();
+/// Throws value_error unless a number of steps or the like is from `low` to 2^53: more is a mistake, and would
+/// overflow.
+inline void check_count(const char* of, std::string_view name, std::int64_t value, std::int64_t low) {
+  if (value < low || value > std::int64_t{1} << 53)
+    throw value_error(message(of, ": ", name, " is ", value, ": it must be from ", low, " to 2^53"));
 }
 
 template <class... X>

@@ -100,24 +100,29 @@ class parameter_groups : public optimizer {
 
   /// For checkpoints: shows all that a later step depends on, beside the parameters themselves, to `v`, which keeps it,
   /// compares it with what was kept (`reads()`), or also writes that here (`writes()`). v(name, number) is for numbers,
-  /// v.list for vectors of them, which it also fills when it compares, v.members for structs of options, v.part for
-  /// tensors, and v.names(prefix) says which state was kept. Parameters must have their values before it writes.
+  /// v.counter for those that count, v.checked for those with another property, v.list for vectors of them, which it
+  /// also fills when it compares, v.members for structs of options, v.part for tensors, and v.names(prefix) says which
+  /// state was kept. Whatever else is written is by v.set(what, value), which can be undone, or in v.then(f), after the
+  /// tensors have their values. Parameters are visited before.
   template <class V>
   void visit_state(V& v) {
     std::vector<double> initial = this->initial_lrs();
     v.list("initial_lr", initial);
-    if (v.writes()) this->initial_lrs() = initial;
+    if (!initial.empty() && initial.size() != groups_.size()) return v.misfit("initial_lr", "another number of groups");
+    if (v.writes()) v.set(this->initial_lrs(), initial);
     for (int g = 0; g < group_count(); ++g) {
       group_of& group = at(g);
       detail::group_memory<T, Device>& memory = *group.memory;
       const std::string prefix = "groups." + std::to_string(g) + ".";
       v.members(prefix + "options.", group.options);
       for (std::size_t i = 0; i < memory.done.size(); ++i) {
-        v(prefix + "steps." + std::to_string(i), memory.done[i].steps);
-        v(prefix + "product." + std::to_string(i), memory.done[i].product);
+        v.counter(prefix + "steps." + std::to_string(i), memory.done[i].steps);
+        v.checked(
+            prefix + "product." + std::to_string(i), memory.done[i].product, [](double x) { return x >= 0 && x <= 1; },
+            "from 0 to 1");
       }
       if (v.writes()) {
-        memory.states.clear();
+        v.set(memory.states, {});
         for (const std::string& name : v.names(prefix + "state.")) memory.state(name);
       }
       std::vector<std::string> names;
@@ -131,8 +136,11 @@ class parameter_groups : public optimizer {
         }
       // The master weights of half types are those of the parameters as they are now.
       if (v.writes()) {
-        memory.seen.clear();
-        for (int i = 0; i < memory.memory.size(); ++i) memory.seen.push_back(memory.memory.version(i));
+        v.set(memory.seen, std::vector<std::uint32_t>(static_cast<std::size_t>(memory.memory.size())));
+        v.then([&memory] {
+          for (std::size_t i = 0; i < memory.seen.size(); ++i)
+            memory.seen[i] = memory.memory.version(static_cast<int>(i));
+        });
       }
     }
   }

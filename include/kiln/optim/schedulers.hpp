@@ -28,14 +28,16 @@ class scheduler {
   /// For checkpoints: how far it is, and all that it is made of; see parameter_groups. Rates are the optimizer's.
   template <class V>
   void visit_state(V& v) {
-    v("epoch", epoch_);
+    v.counter("epoch", epoch_);
     const std::vector<scheduler*> all = parts();
     std::vector<std::int64_t> theirs;
     for (const scheduler* s : all) theirs.push_back(s->epoch_);
     v.list("parts", theirs);
     if (theirs.size() != all.size()) return v.misfit("parts", "another number of schedulers");
+    for (const std::int64_t epoch : theirs)
+      if (epoch < 0 || epoch > std::int64_t{1} << 53) return v.misfit("parts", "epochs that cannot be");
     if (v.writes())
-      for (std::size_t i = 0; i < all.size(); ++i) all[i]->epoch_ = theirs[i];
+      for (std::size_t i = 0; i < all.size(); ++i) v.set(all[i]->epoch_, theirs[i]);
   }
 
  protected:

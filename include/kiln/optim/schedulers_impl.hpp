@@ -29,20 +29,25 @@ KILN_INLINE void scheduler::begin() {
 
 KILN_INLINE StepLR::StepLR(optimizer& of, std::int64_t step_size, double gamma)
     : scheduler(of), step_size_(step_size), gamma_(gamma) {
-  if (step_size < 1) throw value_error(message("StepLR: step_size is ", step_size, ": it must be 1 or more"));
+  detail::check_count("StepLR", "step_size", step_size, 1);
+  detail::check_argument("StepLR", "gamma", gamma);
 }
 KILN_INLINE double StepLR::rate(int, std::int64_t t, double, double now) {
   return t > 0 && t % step_size_ == 0 ? now * gamma_ : now;
 }
 
 KILN_INLINE MultiStepLR::MultiStepLR(optimizer& of, std::vector<std::int64_t> milestones, double gamma)
-    : scheduler(of), milestones_(std::move(milestones)), gamma_(gamma) {}
+    : scheduler(of), milestones_(std::move(milestones)), gamma_(gamma) {
+  detail::check_argument("MultiStepLR", "gamma", gamma);
+}
 KILN_INLINE double MultiStepLR::rate(int, std::int64_t t, double, double now) {
   const auto times = std::count(milestones_.begin(), milestones_.end(), t);
   return t > 0 && times > 0 ? now * std::pow(gamma_, static_cast<double>(times)) : now;
 }
 
-KILN_INLINE ExponentialLR::ExponentialLR(optimizer& of, double gamma) : scheduler(of), gamma_(gamma) {}
+KILN_INLINE ExponentialLR::ExponentialLR(optimizer& of, double gamma) : scheduler(of), gamma_(gamma) {
+  detail::check_argument("ExponentialLR", "gamma", gamma);
+}
 KILN_INLINE double ExponentialLR::rate(int, std::int64_t t, double, double now) {
   return t > 0 ? now * gamma_ : now;
 }
@@ -51,6 +56,7 @@ KILN_INLINE ConstantLR::ConstantLR(optimizer& of, double factor, std::int64_t to
     : scheduler(of), factor_(factor), total_iters_(total_iters) {
   if (!(factor > 0 && factor <= 1))
     throw value_error(message("ConstantLR: factor is ", factor, ": it must be above 0 and at most 1"));
+  detail::check_count("ConstantLR", "total_iters", total_iters, 0);
   set_rates();
 }
 KILN_INLINE double ConstantLR::rate(int, std::int64_t t, double, double now) {
@@ -63,6 +69,7 @@ KILN_INLINE LinearLR::LinearLR(optimizer& of, double start_factor, double end_fa
     throw value_error(message("LinearLR: start_factor is ", start_factor, ": it must be above 0 and at most 1"));
   if (!(end_factor >= 0 && end_factor <= 1))
     throw value_error(message("LinearLR: end_factor is ", end_factor, ": it must be from 0 to 1"));
+  detail::check_count("LinearLR", "total_iters", total_iters, 1);
   set_rates();
 }
 KILN_INLINE double LinearLR::rate(int, std::int64_t t, double, double now) {
@@ -73,7 +80,10 @@ KILN_INLINE double LinearLR::rate(int, std::int64_t t, double, double now) {
 }
 
 KILN_INLINE PolynomialLR::PolynomialLR(optimizer& of, std::int64_t total_iters, double power)
-    : scheduler(of), total_iters_(total_iters), power_(power) {}
+    : scheduler(of), total_iters_(total_iters), power_(power) {
+  detail::check_count("PolynomialLR", "total_iters", total_iters, 1);
+  detail::check_argument("PolynomialLR", "power", power);
+}
 KILN_INLINE double PolynomialLR::rate(int, std::int64_t t, double, double now) {
   if (t == 0 || t > total_iters_) return now;
   const double n = static_cast<double>(total_iters_), at = static_cast<double>(t);
@@ -82,7 +92,8 @@ KILN_INLINE double PolynomialLR::rate(int, std::int64_t t, double, double now) {
 
 KILN_INLINE CosineAnnealingLR::CosineAnnealingLR(optimizer& of, std::int64_t T_max, double eta_min)
     : scheduler(of), T_max_(T_max), eta_min_(eta_min) {
-  if (T_max < 1) throw value_error(message("CosineAnnealingLR: T_max is ", T_max, ": it must be 1 or more"));
+  detail::check_count("CosineAnnealingLR", "T_max", T_max, 1);
+  detail::check_argument("CosineAnnealingLR", "eta_min", eta_min);
 }
 KILN_INLINE double CosineAnnealingLR::rate(int, std::int64_t t, double base, double now) {
   if (t == 0) return now;

@@ -65,8 +65,8 @@ class ReduceLROnPlateau {
   template <class V>
   void visit_state(V& v) {
     v("best", best_);
-    v("bad_epochs", bad_epochs_);
-    v("cooling", cooling_);
+    v.counter("bad_epochs", bad_epochs_);
+    v.counter("cooling", cooling_);
   }
 
  private:

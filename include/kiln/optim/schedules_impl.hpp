@@ -15,7 +15,13 @@ namespace kiln::optim {
 KILN_INLINE OneCycleLR::OneCycleLR(optimizer& of, double max_lr, std::int64_t total_steps,
                                    const one_cycle_options& options)
     : scheduler(of), max_lr_(max_lr), total_steps_(total_steps), options_(options) {
-  if (total_steps < 1) throw value_error(message("OneCycleLR: total_steps is ", total_steps, ": it must be 1 or more"));
+  detail::check_count("OneCycleLR", "total_steps", total_steps, 1);
+  detail::check_argument("OneCycleLR", "max_lr", max_lr);
+  detail::check_option("OneCycleLR", "base_momentum", options.base_momentum, 0, 1);
+  detail::check_option("OneCycleLR", "max_momentum", options.max_momentum, 0, 1);
+  constexpr double least = std::numeric_limits<double>::min();
+  detail::check_option("OneCycleLR", "div_factor", options.div_factor, least);
+  detail::check_option("OneCycleLR", "final_div_factor", options.final_div_factor, least);
   if (!(options.pct_start >= 0 && options.pct_start <= 1))
     throw value_error(message("OneCycleLR: .pct_start is ", options.pct_start, ": it must be from 0 to 1"));
   for (int g = 0; g < of.group_count(); ++g) {
@@ -62,6 +68,11 @@ KILN_INLINE ReduceLROnPlateau::ReduceLROnPlateau(optimizer& of, const plateau_op
       best_(options.maximize ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()) {
   if (!(options.factor > 0 && options.factor < 1))
     throw value_error(message("ReduceLROnPlateau: .factor is ", options.factor, ": it must be above 0 and below 1"));
+  detail::check_count("ReduceLROnPlateau", ".patience", options.patience, 0);
+  detail::check_count("ReduceLROnPlateau", ".cooldown", options.cooldown, 0);
+  detail::check_option("ReduceLROnPlateau", "threshold", options.threshold);
+  detail::check_option("ReduceLROnPlateau", "min_lr", options.min_lr);
+  detail::check_option("ReduceLROnPlateau", "eps", options.eps);
 }
 KILN_INLINE bool ReduceLROnPlateau::is_better(double value) const {
   const double by = options_.threshold;

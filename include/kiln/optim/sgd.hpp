@@ -68,6 +68,7 @@ class SGD final : public parameter_groups<T, Device, sgd_options> {
   void check(const sgd_options& o) const override {
     detail::check_option("SGD", "lr", o.lr);
     detail::check_option("SGD", "momentum", o.momentum);
+    detail::check_option("SGD", "dampening", o.dampening, detail::any_low);
     detail::check_option("SGD", "weight_decay", o.weight_decay);
     if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
       throw value_error("SGD: .nesterov needs a .momentum above 0, and no .dampening");
