@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,10 @@ std::string draw_curve(const learning_curve& curve, const std::string& place) {
   if (table == picture)
     throw kiln::io_error(
         kiln::message("draw_curve: ", picture, " is the name of the table; end the picture's in .png"));
+  std::error_code unknown;
+  const std::filesystem::file_status there = std::filesystem::status(picture, unknown);
+  if (std::filesystem::is_character_file(there) || std::filesystem::is_block_file(there))
+    throw kiln::io_error(kiln::message("draw_curve: ", picture, " is a device; name another place with --picture"));
   write_curve(curve, table);
   const std::string wrote = kiln::message("learning curve: ", table.string());
   if (!program_exists("gnuplot")) return wrote + " (no picture: gnuplot is not installed)";
@@ -120,7 +125,9 @@ std::string draw_curve(const learning_curve& curve, const std::string& place) {
   // Without waiting, in case the name is that of a pipe.
   const int file = open(picture.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
   if (file < 0) return wrote + " (no picture: cannot write " + picture.string() + ": " + std::strerror(errno) + ")";
-  const bool ran = run_gnuplot(script.str(), file);
+  struct stat drawn {};
+  // gnuplot ends well where a disk is full, too.
+  const bool ran = run_gnuplot(script.str(), file) && fstat(file, &drawn) == 0 && drawn.st_size > 0;
   close(file);
   if (!ran) return wrote + " (no picture: gnuplot could not draw " + picture.string() + ")";
   return wrote + ", " + picture.string();

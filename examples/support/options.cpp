@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <system_error>
 #include <thread>
@@ -47,6 +48,18 @@ CLI::Validator one_of(const std::string& first, const std::string& second) {
       "");
 }
 
+/// What is wrong with the place of a picture; known before a long training rather than after it.
+std::string misplaced(const std::string& picture) {
+  const std::filesystem::path place = picture, folder = place.parent_path();
+  std::error_code unknown;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, unknown))
+    return "there is no directory '" + folder.string() + "'";
+  const std::filesystem::file_status there = std::filesystem::status(place, unknown);
+  if (std::filesystem::is_directory(there)) return "it is a directory";
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) return "it is a device or a pipe";
+  return {};
+}
+
 }  // namespace
 
 std::int64_t all_threads() {
@@ -82,7 +95,8 @@ std::optional<int> read_options(int argc, const char* const* argv, const descrip
       ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--save", to.save, "file to keep the whole state in, after each epoch")->type_name("FILE");
-  app.add_option("--resume", to.resume, "file of --save to go on from")->type_name("FILE");
+  app.add_option("--resume", to.resume, "file of --save to go on from; a given --lr takes the place of its")
+      ->type_name("FILE");
   app.add_option("--device", to.device, "what computes: cpu or cuda")
       ->type_name("NAME")
       ->capture_default_str()
@@ -102,6 +116,13 @@ std::optional<int> read_options(int argc, const char* const* argv, const descrip
            << (program.data_needed ? "" : std::string(", or leave --data out to ") + program.otherwise) << '\n';
     return 2;
   }
+  if (const std::string why = to.picture.empty() ? "" : misplaced(to.picture); !why.empty()) {
+    errors << program.program << ": --picture must be a file that can be written, but is '" << to.picture
+           << "': " << why << "; --help lists the options\n";
+    return 2;
+  }
+  for (const CLI::Option* const option : app.get_options())
+    if (option->count() > 0) to.given.push_back(option->get_name());
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace support {
 
@@ -25,6 +26,7 @@ struct options {
   std::string picture = "learning_curve.png";  ///< empty: no picture
   std::string save = {}, resume = {};          ///< files; empty: none
   std::string device = "cpu";                  ///< or "cuda"
+  std::vector<std::string> given = {};         ///< the names that the command line has, such as "--lr"
 };
 
 /// What a program says of itself. Literals, which cost it nothing to compile.

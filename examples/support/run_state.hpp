@@ -19,7 +19,8 @@ std::vector<std::int64_t> epochs_from(std::int64_t done, std::int64_t all, learn
 template <class Net, class Opt>
 class run_state {
  public:
-  /// Reads the file of --resume, if there is one. Throws what kiln::io::load_checkpoint throws.
+  /// Reads the file of --resume, if there is one: all of its state but the options of the optimizer that the command
+  /// line gives (--lr, --momentum). Throws what kiln::io::load_checkpoint throws.
   run_state(const options& with, Net& net, Opt& opt);
   /// The epochs that are still to be made, from 0 on.
   std::vector<std::int64_t> epochs(learning_curve& curve, progress& show) const {

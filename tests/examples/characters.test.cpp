@@ -79,3 +79,22 @@ TEST_CASE("a run of two epochs, and one of one that is resumed for another, give
   CHECK(whole != half);
   CHECK(out.str().find("epoch 2/2") != out.str().rfind("epoch 2/2"));  // the first run's and the last one's
 }
+
+TEST_CASE("a run that is resumed has the learning rate of its file, or the one that the command line gives") {
+  const scratch_directory dir;
+  support::options with;
+  with.save = (dir.path() / "run.safetensors").string();
+  const auto rate_after = [](const support::options& said) {
+    Bigram net;
+    kiln::optim::Adam opt(kiln::nn::parameters(net), {.lr = said.learning_rate});
+    support::run_state state(said, net, opt);
+    state.keep(1);
+    return opt.lr();
+  };
+  with.learning_rate = 0.25;
+  CHECK(rate_after(with) == 0.25);
+  with.resume = with.save, with.save = "", with.learning_rate = 0.5;
+  CHECK(rate_after(with) == 0.25);
+  with.given = {"--resume", "--lr"};
+  CHECK(rate_after(with) == 0.5);
+}

@@ -91,6 +91,8 @@ TEST_CASE("draw_curve: a gnuplot that fails and a picture that cannot be opened 
   std::filesystem::permissions(dir.write("gnuplot", "#!/bin/sh\nexit 1\n"), std::filesystem::perms::owner_all);
   setenv("PATH", dir.path().c_str(), 1);
   CHECK(support::draw_curve(points, dir.path() / "curve.png").find("gnuplot could not draw") != std::string::npos);
+  dir.write("gnuplot", "#!/bin/sh\n");  // whose disk is full
+  CHECK(support::draw_curve(points, dir.path() / "curve.png").find("gnuplot could not draw") != std::string::npos);
   REQUIRE(mkfifo((dir.path() / "pipe.png").c_str(), 0600) == 0);
   CHECK(support::draw_curve(points, dir.path() / "pipe.png").find("cannot write") != std::string::npos);
   setenv("PATH", before.c_str(), 1);
@@ -100,6 +102,8 @@ TEST_CASE("draw_curve: a place that cannot be written and a picture named .dat a
   const scratch_directory dir;
   CHECK_THROWS_AS(support::draw_curve(points, dir.path() / "absent" / "curve.png"), kiln::io_error);
   CHECK_THROWS_AS(support::draw_curve(points, dir.path() / "curve.dat"), kiln::io_error);
+  CHECK_THROWS_WITH_AS(support::draw_curve(points, "/dev/full"), doctest::Contains("is a device"), kiln::io_error);
+  CHECK_FALSE(std::filesystem::exists("/dev/full.dat"));
   REQUIRE(mkfifo((dir.path() / "pipe.dat").c_str(), 0600) == 0);
   CHECK_THROWS_AS(support::draw_curve(points, dir.path() / "pipe.png"), kiln::io_error);
 }

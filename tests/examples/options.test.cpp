@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -73,6 +74,9 @@ TEST_CASE("read_options: every option arrives") {
   CHECK(r.options.save == "s");
   CHECK(r.options.resume == "r");
   CHECK(r.options.device == "cuda");
+  CHECK(r.options.given.size() == 11);
+  CHECK(std::count(r.options.given.begin(), r.options.given.end(), "--momentum") == 1);
+  CHECK(run({"--lr=1e-2"}).options.given == std::vector<std::string>{"--lr"});
   CHECK(run({"--picture", ""}).options.picture.empty());
 }
 
@@ -106,7 +110,10 @@ TEST_CASE("read_options: a bad value is named in a sentence and ends with 2") {
                                                      {"--seed", "18446744073709551616"},
                                                      {"--threads", "0"},
                                                      {"--threads", "1025"},
-                                                     {"--device", "gpu"}};
+                                                     {"--device", "gpu"},
+                                                     {"--picture", "/dev/full"},
+                                                     {"--picture", "/tmp"},
+                                                     {"--picture", "/nowhere/curve.png"}};
   for (const auto& arguments : bad) {
     CAPTURE(std::string(arguments[0]) + " " + arguments[1]);
     const outcome r = run(arguments);
