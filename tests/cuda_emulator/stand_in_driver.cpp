@@ -713,14 +713,18 @@ driver_result cuStreamIsCapturing(stream_handle stream, capture_status* status) 
 driver_result cuGraphInstantiateWithFlags(graph_exec_handle* ready, graph_handle graph, unsigned long long) {
   const guard lock(state::instance().mutex);
   if (const auto bad = enter_in(__func__, nullptr); bad != ok) return bad;
-  *ready = new graph_exec_object{graph->work, current};
+  *ready = new graph_exec_object{graph->work, current, nullptr};
   return ok;
 }
 driver_result cuGraphLaunch(graph_exec_handle graph, stream_handle stream) {
   auto& all = state::instance();
   const guard lock(all.mutex);
   if (const auto bad = enter_in(__func__, graph->context); bad != ok) return bad;
-  for (const auto& work : graph->work) all.enqueue(stream_of(stream), work);
+  stream_object* const where = stream_of(stream);
+  const bool recorded = where->capture != nullptr;
+  if (graph->last != nullptr && !recorded) all.enqueue(where, [&all, mark = graph->last] { return all.reach(*mark); });
+  for (const auto& work : graph->work) all.enqueue(where, work);
+  if (!recorded) graph->last = all.mark(where);
   return ok;
 }
 driver_result cuGraphExecDestroy(graph_exec_handle graph) {

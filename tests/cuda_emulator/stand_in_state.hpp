@@ -39,24 +39,25 @@ struct context_object {
   int references = 0;
   std::size_t in_use = 0;
 };
+/// A place in a stream's work, which is reached when all work before it is done. Who waits for it holds it: an event
+/// that is recorded anew gets another one.
+struct stream_mark {
+  stream_object* stream = nullptr;
+  bool reached = false;
+};
 struct graph_object {
   std::vector<std::function<driver_result()>> work;
 };
 struct graph_exec_object {
   std::vector<std::function<driver_result()>> work;
   context_object* context = nullptr;
+  std::shared_ptr<stream_mark> last;  // the end of its last launch: the next one comes after, in whatever stream
 };
 struct stream_object {
   context_object* context = nullptr;
   std::deque<std::function<driver_result()>> queue;
   graph_object* capture = nullptr;  // what a capture collects into; owned by the stream where it began
   bool began_capture = false;
-};
-/// A place in a stream's work, which is reached when all work before it is done. Who waits for it holds it: an event
-/// that is recorded anew gets another one.
-struct stream_mark {
-  stream_object* stream = nullptr;
-  bool reached = false;
 };
 struct event_object {
   context_object* context = nullptr;

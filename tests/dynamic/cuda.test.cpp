@@ -282,7 +282,8 @@ TEST_CASE("a driver takes all launches of row programs, whatever the length of t
           } catch (const std::exception& caught) {
             refusal = caught.what();
           }
-          INFO(f.name, backward ? ", backward, of " : " of ", std::string(kiln::name(type)), ", rows of ", length);
+          INFO(std::string(f.name), std::string(backward ? ", backward, of " : " of "), std::string(kiln::name(type)),
+               ", rows of ", length);
           CHECK(refusal == "");
         }
   CHECK(device.count("cuFuncSetAttribute") > 100);  // kernels that need permission for their shared memory

@@ -115,6 +115,16 @@ struct storage {
   void* owner = nullptr;
 };
 
+namespace detail {
+/// Waits until no copy of another device reads a block; null where there is no such device, which sets it.
+inline void (*wait_for_copies)(const storage&) = nullptr;
+}  // namespace detail
+
+/// Before the host overwrites elements of a block in place: copies to other devices that are under way end first.
+inline void before_overwriting(const storage& block) {
+  if (block.foreign && detail::wait_for_copies) detail::wait_for_copies(block);
+}
+
 /// When the elements of a block were as an expression wants them.
 class moment {
  public:

@@ -41,6 +41,7 @@ elements elements_of(const Tensor<T, Device>& x, const process_group& group, con
 template <Element T, class Device>
 void all_reduce(Tensor<T, Device>& x, reduce_op op = reduce_op::sum, process_group& group = world()) {
   const elements mine = detail::elements_of(x, group, "all_reduce", true);
+  before_overwriting(*mine.memory);
   group.start_all_reduce(mine, op)->wait();
   ++x.state()->memory->version;
 }
@@ -54,6 +55,7 @@ void all_reduce(Tensor<T, Device>&& x, reduce_op op = reduce_op::sum, process_gr
 template <Element T, class Device>
 void broadcast(Tensor<T, Device>& x, int root = 0, process_group& group = world()) {
   const elements mine = detail::elements_of(x, group, "broadcast", true);
+  before_overwriting(*mine.memory);
   group.start_broadcast(mine, root)->wait();
   ++x.state()->memory->version;
 }

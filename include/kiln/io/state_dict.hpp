@@ -66,6 +66,7 @@ void visit_on(const module_tensor& t, F f) {
 
 /// Writes elements of the same type and shape in place, for whoever shares them.
 inline void overwrite(const ref<tensor_state>& to, const array& from) {
+  before_overwriting(*to->memory);
   copy_strided(static_cast<char*>(to->data), to->strides, from.data(), from.state()->strides, to->sizes,
                size_of(to->type));
   ++to->memory->version;

@@ -78,6 +78,7 @@ KILN_INLINE void run_assignment(const joint_assignment& a) {
   for (int r = 0; r < a.targets; ++r) {
     tensor_state& to = *a.target[r];
     a.kernel->device->check_operand(*to.memory, near);
+    before_overwriting(*to.memory);
     ++to.memory->version;
     out[r] = {to.data, common::broadcast_strides(to.sizes, to.strides, domain), to.type, false};
   }

@@ -20,6 +20,8 @@
 namespace kiln {
 namespace detail {
 
+inline const bool pinned_copies_are_known = (wait_for_copies = &cuda::wait_for_pinned_copies, true);
+
 /// A tape without leaves whose value is one number: what fills memory.
 template <Element T>
 struct number_program {
@@ -60,7 +62,7 @@ struct executor<Cuda> {
     cuda::fill_bytes(t.data, 0, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type), stream_of(*t.memory));
   }
   static void copy_out(const tensor_state& t, void* to) {
-    cuda::copy_to_host(to, t.data, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type), stream_of(*t.memory));
+    cuda::read_bytes(to, t.data, static_cast<std::size_t>(count(t.sizes)) * size_of(t.type), stream_of(*t.memory));
     cuda::check_fault(device_of(*t.memory));
   }
   template <Element T>
@@ -120,8 +122,12 @@ template <>
 struct transfer<Cpu, Cuda> {
   static ref<tensor_state> copy(const tensor_state& values, Cuda where) {
     ref<tensor_state> made = executor<Cuda>::new_tensor(values.type, values.sizes, where);
-    cuda::copy_to_device(made->data, values.data, made->memory->bytes, cuda::current_stream(where));
-    if (cuda::is_pinned(*values.memory)) cuda::record_pinned_use(*values.memory, cuda::current_stream(where));
+    const cuda::stream& stream = cuda::current_stream(where);
+    cuda::copy_to_device(made->data, values.data, made->memory->bytes, stream);
+    if (cuda::is_pinned(*values.memory))
+      cuda::record_pinned_use(*values.memory, stream);
+    else if (values.memory->foreign && made->memory->bytes > 0 && cuda::detail::is_pinned_memory(values.data))
+      stream.synchronize();  // its owner does not ask whether the copy is done
     return made;
   }
 };
@@ -130,7 +136,7 @@ struct transfer<Cuda, Cpu> {
   static ref<tensor_state> copy(const tensor_state& values, Cpu) {
     ref<tensor_state> made = new_tensor(values.type, values.sizes);
     const Cuda from = executor<Cuda>::device_of(*values.memory);
-    cuda::copy_to_host(made->data, values.data, made->memory->bytes, cuda::current_stream(from));
+    cuda::read_bytes(made->data, values.data, made->memory->bytes, cuda::current_stream(from));
     cuda::check_fault(from);
     return made;
   }

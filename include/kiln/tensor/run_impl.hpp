@@ -356,6 +356,7 @@ KILN_INLINE void overwrite(const runnable& copy, const expression_facts& f, cons
                            const history_functions* history, common::operand_view* in) {
   few<ref<tensor_state>, common::max_slots> kept(history && gradients ? f.leaves : 0);
   if (history && gradients) keep_overwritten(copy, f, *gradients, c, *target, kept.data());
+  before_overwriting(*target->memory);
   // Overwriting invalidates what backward passes recorded of the old value.
   if (!history) ++target->memory->version;
   run_into(f, {history ? gradients : nullptr, history}, c, {.domain = sizes}, target, true, in);
@@ -364,6 +365,7 @@ KILN_INLINE void overwrite(const runnable& copy, const expression_facts& f, cons
 
 KILN_INLINE void overwrite_with(const runnable& copy, const ref<tensor_state>& values, tensor_state& target,
                                 const history_functions* history) {
+  before_overwriting(*target.memory);
   ++target.memory->version;
   tensor_state* leaf = values.get();
   common::operand_view in;

@@ -169,6 +169,33 @@ TEST_CASE("work after a capture that failed comes after its warm-ups") {
   CHECK(read_value<unsigned char>(place->data, own) == 3);
 }
 
+TEST_CASE("replays in two streams draw one after the other, each its own numbers") {
+  emulate::stand_in();
+  const auto first = kiln::cuda::stream::create(Cuda{0}), second = kiln::cuda::stream::create(Cuda{0});
+  const ref<storage> seen = new_storage(24);
+  auto* const offsets = static_cast<std::uint64_t*>(seen->data);
+  const auto& own = current_stream(Cuda{0});
+  kiln::cuda::fill_bytes(seen->data, 0, 24, own);
+  own.synchronize();
+  // Keeps the offset that a kernel would read, and those of the replays before.
+  const auto graph = kiln::cuda::capture(
+      [&] {
+        kiln::default_generator().take(8);
+        const auto& here = current_stream(Cuda{0});
+        kiln::cuda::copy_on_device(offsets + 2, offsets + 1, 8, here);
+        kiln::cuda::copy_on_device(offsets + 1, offsets, 8, here);
+        kiln::cuda::copy_on_device(offsets, kiln::cuda::draw_offset(Cuda{0}), 8, here);
+      },
+      Cuda{0}, 0);
+  graph.replay(first);
+  graph.replay(second);
+  second.synchronize();
+  first.synchronize();
+  const auto last = kiln::cuda::read_value<std::uint64_t>(offsets, own),
+             before = kiln::cuda::read_value<std::uint64_t>(offsets + 1, own);
+  CHECK(last == before + 8);
+}
+
 TEST_CASE("an empty graph and a stream of another device are errors") {
   emulate::stand_in();
   kiln::cuda::graph none;

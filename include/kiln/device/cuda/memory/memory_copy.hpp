@@ -27,6 +27,9 @@ device_pointer address(const void* place);
 // What kind of memory an address is in, as far as the driver knows; ordinary host memory is unknown to it.
 bool is_device_memory(const void* place);
 
+// Whether the driver knows an address as pinned memory of the host, whoever pinned it.
+bool is_pinned_memory(const void* place);
+
 // The driver calls a host pointer just an "invalid argument"; say which one it is. Costs nothing unless it failed.
 void check_copy(driver_result result, std::string_view operation, const void* to, bool to_device, const void* from,
                 bool from_device, std::size_t bytes);
@@ -52,15 +55,17 @@ void copy_between_devices(void* to, const stream& to_stream, const void* from, c
 /// Sets each byte.
 void fill_bytes(void* to, unsigned char byte, std::size_t bytes, const stream& where);
 
-/// One value of device memory, after all work so far of the stream. The host waits. Throws device_error while a graph
-/// is captured, when there is no value yet.
+/// Copies to the host, after all work so far of the stream, and waits, whatever memory `to` is in. Throws device_error
+/// while a graph is captured, when there are no values yet.
+void read_bytes(void* to, const void* from, std::size_t bytes, const stream& where);
+
+/// One value of device memory: see read_bytes.
 template <class T>
 T read_value(const void* place, const stream& where) {
   static_assert(std::is_trivially_copyable_v<T>, "kiln: only plain values can be read from a device");
   detail::refuse_in_capture("read_value");
   T value{};
-  copy_to_host(&value, place, sizeof(T), where);
-  where.synchronize();
+  read_bytes(&value, place, sizeof(T), where);
   return value;
 }
 

@@ -19,6 +19,13 @@ KILN_INLINE bool is_device_memory(const void* place) {
          kind == memory_type::device;
 }
 
+KILN_INLINE bool is_pinned_memory(const void* place) {
+  memory_type kind = memory_type::device;
+  return driver().pointer_get_attribute(&kind, pointer_attribute::memory_type, address(place)) ==
+             driver_result::success &&
+         kind == memory_type::host;
+}
+
 KILN_INLINE void check_copy(driver_result result, std::string_view operation, const void* to, bool to_device,
                             const void* from, bool from_device, std::size_t bytes) {
   if (result == driver_result::success) return;
@@ -53,6 +60,11 @@ KILN_INLINE void copy_to_host(void* to, const void* from, std::size_t bytes, con
   const device_scope scope(where.device());
   detail::check_copy(driver().copy_to_host(to, detail::address(from), bytes, where.handle()), "copy_to_host", to, false,
                      from, true, bytes);
+}
+
+KILN_INLINE void read_bytes(void* to, const void* from, std::size_t bytes, const stream& where) {
+  copy_to_host(to, from, bytes, where);
+  where.synchronize();
 }
 
 KILN_INLINE void copy_on_device(void* to, const void* from, std::size_t bytes, const stream& where) {

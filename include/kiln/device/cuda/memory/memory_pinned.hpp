@@ -141,7 +141,12 @@ void release_pinned(storage* memory) noexcept;
 
 }  // namespace detail
 
-/// Uninitialised pinned memory of the host, for copies with any device. Throws memory_error if the system pins no more.
+/// Waits for the copies that name pinned memory (record_pinned_use): the host may write there then. Returns at once for
+/// other memory. Throws device_error while a graph is captured.
+void wait_for_pinned_copies(const storage& memory);
+
+/// Uninitialised pinned memory of the host, for copies with any device. Expressions do not take it for other values.
+/// Throws memory_error if the system pins no more.
 ref<storage> new_pinned_storage(std::size_t bytes, Cuda device = {});
 
 /// True for memory of new_pinned_storage().

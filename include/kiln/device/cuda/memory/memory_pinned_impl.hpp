@@ -23,6 +23,7 @@ KILN_INLINE ref<storage> new_pinned_storage(std::size_t bytes, Cuda device) {
   auto* made = new storage;
   made->data = block->start;
   made->bytes = bytes;
+  made->foreign = true;
   made->release = &detail::release_pinned;
   made->owner = block;
   return ref<storage>::adopt(made);
@@ -37,6 +38,16 @@ KILN_INLINE void record_pinned_use(const storage& memory, const stream& user) {
   auto& users = static_cast<detail::pinned_block*>(memory.owner)->users;
   const std::lock_guard lock(detail::pinned_memory::instance().mutex);
   if (std::find(users.begin(), users.end(), user) == users.end()) users.push_back(user);
+}
+
+KILN_INLINE void wait_for_pinned_copies(const storage& memory) {
+  if (!is_pinned(memory)) return;
+  std::vector<stream> users;
+  {
+    const std::lock_guard lock(detail::pinned_memory::instance().mutex);
+    users.swap(static_cast<detail::pinned_block*>(memory.owner)->users);
+  }
+  for (const stream& user : users) user.synchronize();
 }
 
 KILN_INLINE pinned_statistics pinned_memory_stats() {

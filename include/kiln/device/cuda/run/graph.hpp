@@ -35,6 +35,7 @@ class graph {
     std::swap(ready_, other.ready_);
     std::swap(pool_, other.pool_);
     std::swap(draws_, other.draws_);
+    std::swap(last_, other.last_);
     return *this;
   }
   ~graph() {
@@ -42,8 +43,9 @@ class graph {
     if (ready_ != nullptr) detail::with_context(device_, [this] { driver().graph_exec_destroy(ready_); });
   }
 
-  /// Queues all of the work once more, in a stream's order. Does not wait. Random numbers are the default generator's
-  /// next ones, as if the work were done anew; the seed is that of the capture.
+  /// Queues all of the work once more, in a stream's order and after earlier replays. Does not wait. Random numbers are
+  /// the default generator's next ones, as if the work were done anew; the seed is that of the capture. Not for several
+  /// threads at once.
   void replay(const stream& where) const {
     if (ready_ == nullptr) throw device_error("graph.replay: nothing was captured; make the graph with capture()");
     if (where.device() != device_) {
@@ -52,6 +54,9 @@ class graph {
     }
     const device_scope scope(device_);
     if (draws_.offset) {
+      // A replay under way in another stream still reads the offset. (The driver orders replays, and not this copy.)
+      if (last_) hold_back(where, last_);
+      last_ = where;
       const std::uint64_t offset = default_generator().take(draws_.blocks).first - draws_.first;
       copy_to_device(draws_.offset->data, &offset, sizeof(offset), where);
       record_use(*draws_.offset, where);
@@ -67,6 +72,7 @@ class graph {
   graph_exec_handle ready_ = nullptr;
   ref<detail::memory_pool> pool_;
   graph_draws draws_;
+  mutable stream last_;  // of the last replay, if it draws
 };
 
 namespace detail {
