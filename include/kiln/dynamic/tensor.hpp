@@ -74,7 +74,8 @@ class tensor {
   double item() const;
   /// The one element of an integer type or bool. Throws shape_error for another number of elements, dtype_error.
   std::int64_t item_int64() const;
-  /// Copies the elements in row-major order to `to`, which has room for numel() of them.
+  /// Copies the elements in row-major order to `to`, which has room for numel() of them. They are there when it
+  /// returns, in pinned memory too.
   void to_host(void* to) const;
 
   /// The same tensor as one of a known type, on which all functions of kiln work; evaluated. Throws dtype_error if that
