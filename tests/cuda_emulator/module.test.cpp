@@ -42,6 +42,23 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(64)
   if (threadIdx.x == 63) out[blockIdx.x] = numbers[0] + numbers[1] + numbers[2] + numbers[3];
 }
 
+// 16 threads copy four numbers each in one group, and eight of them in a second one, which is zeros beyond; each reads
+// what another has copied.
+extern "C" __global__ void reversed_by_copies(float* out, const float* in, int waits, int meets, int ends) {
+  extern __shared__ float memory[];
+  const int own = 4 * threadIdx.x, other = 60 - own;
+  emulator::copy_async(memory + own, in + own, 16, 16);
+  emulator::commit_copies();
+  emulator::copy_async(memory + 64 + own, in + own, threadIdx.x < 8 ? 16 : 0, 16);
+  emulator::commit_copies();
+  if (waits) emulator::wait_for_copies(1);
+  if (meets) __syncthreads();
+  for (int i = 0; i < 4; ++i) out[own + i] = memory[other + i];
+  if (ends) emulator::wait_for_copies(0);
+  __syncthreads();
+  for (int i = 0; i < 4; ++i) out[64 + own + i] = memory[64 + other + i];
+}
+
 extern "C" __global__ void total_without_barrier(const float* in, float* out) {
   __shared__ float part[256];
   part[threadIdx.x] = in[threadIdx.x];
@@ -444,7 +461,7 @@ TEST_CASE("dynamic shared memory is declared as in CUDA") {
 
 TEST_CASE("the kernels of a text are found by their mark") {
   const auto names = emulate::kernels_of(text);
-  CHECK(names.size() == 29);
+  CHECK(names.size() == 30);
   CHECK(names.front() == "total");
   CHECK(names.back() == "reads_back");
 }
@@ -540,6 +557,26 @@ TEST_CASE("the blocks of a cluster reach each other's shared memory, and show wh
   CHECK(early >= 16);
   CHECK(wrong >= 16);
   CHECK(holds(report("numbers_in_cluster", {{6}, {64}}, out.data(), 1, 1), "whole clusters"));
+}
+
+TEST_CASE("copies to shared memory arrive when they are waited for, and who does not wait is reported") {
+  buffer<float> in(65), out(128);
+  std::iota(in.values().begin(), in.values().end(), 1.0f);
+  for (const unsigned seed : {0u, 1u, 2u, 3u}) {
+    const emulate::shape how{{1}, {16}, 512, seed};
+    CHECK(report("reversed_by_copies", how, out.data(), in.data(), 1, 1, 1) == "nothing to report");
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::size_t from = 60 - i / 4 * 4 + i % 4;
+      CHECK(out[i] == static_cast<float>(from + 1));
+      CHECK(out[64 + i] == static_cast<float>(from < 32 ? from + 1 : 0));
+    }
+    CHECK(holds(report("reversed_by_copies", how, out.data(), in.data(), 0, 1, 1), "race on shared memory"));
+    CHECK(holds(report("reversed_by_copies", how, out.data(), in.data(), 1, 0, 1), "race on shared memory"));
+    CHECK(holds(report("reversed_by_copies", how, out.data(), in.data(), 1, 1, 0), "ends with"));
+    CHECK(holds(report("reversed_by_copies", how, out.data(), in.data() + 1, 1, 1, 1), "no multiple of that"));
+    CHECK(
+        holds(report("reversed_by_copies", {{1}, {16}, 256, seed}, out.data(), in.data(), 1, 1, 1), "writes 16 bytes"));
+  }
 }
 
 TEST_CASE("what is read through the read-only cache does not learn of what the kernel writes") {
