@@ -38,6 +38,8 @@ class Torch:
         self.rms_norm = lambda x: torch.nn.functional.rms_norm(x, x.shape[1:], eps=1e-6)
         self.logsumexp = lambda x: torch.logsumexp(x, 1)
         self.turned = lambda x: x.t().contiguous()
+        self.attention = lambda causal: lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=causal)
 
     def array(self, values, dtype):
         return self.torch.from_numpy(values).to(self.device).to(getattr(self.torch, dtype))
@@ -103,6 +105,8 @@ class Torch:
 
 
 class Jax:
+    attention = None  # its own takes another order of the axes
+
     def __init__(self, device):
         import jax
         import jax.numpy as jnp
@@ -164,7 +168,7 @@ class Jax:
 
 
 class Cupy:
-    step = with_gradients = None
+    step = with_gradients = attention = None
 
     def __init__(self, device):
         import cupy
@@ -260,6 +264,9 @@ class Case:
             return self.make_rows(wrap, parts[1], rows, columns, parts[3] == "both")
         if self.kind == "mlp":
             return self.make_network(wrap)
+        if self.kind == "attention":
+            return self.make_attention(wrap, parts[1], tuple(map(int, parts[2].split("x"))), parts[3] == "causal",
+                                       parts[4] == "both")
         if self.kind == "product":
             return self.make_product(wrap, parts[1], *map(int, parts[2].split("x")), len(parts) > 3)
         n = int(parts[2].split("x")[0])
@@ -355,6 +362,28 @@ class Case:
             return far(lib.host(out[0][::rows, ::columns]), wanted, limit)
         return lambda: (f(a, b, bias),), wrong
 
+    def make_attention(self, wrap, dtype, shape, causal, both):
+        np, lib = self.np, self.lib
+        q, k, v, g = (self.normal(dtype, *shape) for _ in range(4))
+        f, limit = wrap(lib.attention(causal)), 1.5e-2
+        last = lambda x: lib.host(x[-1, -1])  # the last head of the last batch, by definition
+
+        def wrong(out):
+            a, b, c, d = map(last, (q, k, v, g))
+            by = 1 / np.sqrt(shape[-1])
+            weights = a @ b.T * by
+            if causal:
+                weights[np.triu_indices(shape[2], 1)] = -np.inf
+            weights = np.exp(weights - weights.max(1, keepdims=True))
+            weights /= weights.sum(1, keepdims=True)
+            y = weights @ c
+            if not both:
+                return far(last(out[0]), y, limit)
+            slopes = weights * (d @ c.T - (y * d).sum(1, keepdims=True)) * by
+            wanted = (y, slopes @ b, slopes.T @ a, weights.T @ d)
+            return "".join(far(last(got), want, 2 * limit) for got, want in zip(out, wanted))
+        return lib.with_gradients(f, [q, k, v], g) if both else lambda: (f(q, k, v),), wrong
+
     def make_network(self, wrap):
         np, lib = self.np, self.lib
         self.clock = "whole"
@@ -393,6 +422,8 @@ def measure(case, wrap, repetitions, least):
 def is_for(lib, variant, contest):
     kind = contest.split("/")[0]
     if kind == "compile" or contest.startswith("mlp/graph"):  # the network is measured once, under mlp/eager
+        return False
+    if kind == "attention" and lib.attention is None:
         return False
     if lib.with_gradients is None and ("gradient" in contest or contest.endswith("/both") or kind == "mlp" or
                                        "bfloat16" in contest or "tf32" in contest):

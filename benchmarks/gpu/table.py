@@ -39,6 +39,8 @@ def targets(contest):
         return [("copy", "share", 0.85)]
     if kind == "product":
         return [("cublaslt", "slower", 1.02)]
+    if kind == "attention":
+        return [("torch", "faster", 1)]
     if contest.startswith("mlp/eager"):
         return [("torch", "faster", 2)]
     if contest.startswith("mlp/graph"):
