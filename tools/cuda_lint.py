@@ -6,8 +6,10 @@ For each kernel of TEXTS/*.cu and each architecture: no spills, and no stack but
 memory that a kernel may declare; registers that leave room for half of a multiprocessor's threads (row programs, which
 hold their row in registers, excepted), and for all threads in transposes, six of eight blocks in columns; in maps no
 instruction that waits for a load of 16 bytes between those of one step: they are to be under way together; and in
-reductions of everything four such loads at once, in transposes two. From sm_90 on, where a kernel may be launched before
-the one before it has ended, it waits for that before it touches memory. Texts of clusters are for sm_90 and newer.
+reductions of everything four such loads at once, in transposes two. In attention on tensor cores, which may take all
+registers, tiles come by cp.async and each ldmatrix feeds several products, else shared memory is slower than they are.
+From sm_90 on, where a kernel may be launched before the one before it has ended, it waits for that before it touches
+memory. Texts of clusters are for sm_90 and newer.
 Needs NVRTC (KILN_LIBNVRTC, the loader's folders, the toolkit's, or those of Python's wheels), else nvcc (PATH, the
 toolkit's folder, or KILN_CUDA_TOOLS=DIR:DIR); no disassembler and no GPU. Exits 77 without either.
 Prints one line per breach and exits 1 if there is any.
@@ -29,6 +31,7 @@ architectures = ["sm_80", "sm_90", "sm_100"]
 most_shared, most_stack = 49152, 16
 most_registers = {"kiln_transpose_": 32, "kiln_columns_": 40}
 least_together = {"kiln_reduce_all_": 4, "kiln_transpose_": 2}
+least_products = {r"kiln_attention_forward_\w+_plain$": 3, r"kiln_attention_(forward|backward)_": 1.7}
 threads_of_a_multiprocessor, registers_of_a_multiprocessor = 2048, 65536
 
 
@@ -117,6 +120,7 @@ def functions_of(cubin):
 # much a load or store moves, 46 to 48 the scoreboard that tells when its result is there (7: none), 52 to 57 a bit for
 # each scoreboard that it waits for.
 load, store, leave, meet = 0x981, 0x986, 0x94d, 0xb1d
+product, matrix_load, async_copy = 0x23c, 0x83b, 0xfae  # HMMA, LDSM, LDGSTS
 sixteen_bytes = 6
 # griddepcontrol.wait; and loads, stores and atomic operations of global memory, or of an address that may be there.
 wait_for_grid, of_memory = 0x82e, {load, store, 0x980, 0x985, 0x98e, 0x9a8, 0x3a8, 0x3a9, 0x3ab, 0x38b, 0x3a5, 0x38a}
@@ -160,6 +164,18 @@ def waits_between_loads(instructions):
             board, waiting = {}, None
 
 
+def breaches_of_products(name, instructions):
+    """Of a kernel on tensor cores, by name: tiles that do not come by cp.async, too few products for each ldmatrix."""
+    count = {kind: sum(low & 0xfff == kind for low, _ in instructions) for kind in (product, matrix_load, async_copy)}
+    least = next((least for kind, least in least_products.items() if re.match(kind, name)), None)
+    if least is None or not count[product]:
+        return
+    if not count[async_copy]:
+        yield f"{name}: no copies to shared memory by cp.async"
+    if count[product] < least * count[matrix_load]:
+        yield f"{name}: {count[product]} products for {count[matrix_load]} ldmatrix, fewer than {least} each"
+
+
 used = re.compile(r"Function properties for (\w+)\s*\n.*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes "
                   r"spill loads\s*\n.*?Used (\d+) registers(.*)")
 
@@ -195,6 +211,7 @@ def breaches_of(cubin, words, allowed, architecture):
             yield f"{name}: the compiler said nothing of its registers"
         if name.startswith("kiln_") and int(architecture[3:]) >= 90 and touches_memory_first(functions[name]):
             yield f"{name}: touches memory before it has waited for the kernel before it"
+        yield from breaches_of_products(name, functions[name])
         for kind, least in least_together.items():
             if name.startswith(kind) and (most := together(functions[name])) < least:
                 yield f"{name}: {most} loads of 16 bytes under way together, not {least}"
@@ -213,8 +230,8 @@ def check(texts, project, chosen):
     files = sorted(Path(texts).glob("*.cu"))
     breaches = [] if files else [f"{texts}: no texts"]
     wide_loads = dict.fromkeys(chosen, 0)
-    # Row programs hold their row in registers, and say so in their launch bounds.
-    holds_rows = re.compile(r"(warp|block|cluster)_per_row")
+    # Row programs hold their row in registers, and say so in their launch bounds; attention holds tiles.
+    holds_rows = re.compile(r"(warp|block|cluster)_per_row|kernels/attention")
     cases = [(file, architecture) for file in files for architecture in chosen
              if int(architecture[3:]) >= 90 or "__cluster_dims__" not in file.read_text()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

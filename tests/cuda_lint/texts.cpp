@@ -36,6 +36,17 @@ void write_all(const std::string& type) {
   write("sum_" + type, sum(x));
 }
 
+// Of heads of 64 and 128, as most models have: the registers are full.
+void write_attention() {
+  using cuda::attention_kernel;
+  for (const cuda::attention_text& text : cuda::attention_texts(dtype::bfloat16)) {
+    const bool forward = text.which == attention_kernel::forward;
+    if (text.extras || text.width < (forward ? 64 : 128)) continue;
+    const cuda::source made = print_attention(text);
+    std::ofstream(folder / (made.name + ".cu")) << made.text;
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -45,4 +56,5 @@ int main(int count, char** words) {
   write_all<float>("float");
   write_all<double>("double");
   write_all<bfloat16>("bfloat16");
+  write_attention();
 }

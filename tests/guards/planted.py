@@ -103,6 +103,19 @@ class layers(planted):
         # The next step's loads come after the results of this one.
         self.assertEqual(list(cuda_lint.waits_between_loads(halves([first, reader, out, second, out]))), [])
 
+    def test_cuda_lint_few_products(self):
+        sys.path.insert(0, str(tools))
+        import cuda_lint
+        def code(products):
+            return [(cuda_lint.async_copy, 0), (cuda_lint.matrix_load, 0)] + [(cuda_lint.product, 0)] * products
+        name = "kiln_attention_forward_half_64_plain"
+        said = lambda code, name=name: " ".join(cuda_lint.breaches_of_products(name, code))
+        self.assertEqual(said(code(3)), "")
+        self.assertEqual(said(code(2)), f"{name}: 2 products for 1 ldmatrix, fewer than 3 each")
+        self.assertEqual(said(code(3)[1:]), f"{name}: no copies to shared memory by cp.async")
+        self.assertEqual(said(code(2), "kiln_attention_backward_keys_half_64"), "")
+        self.assertEqual(said([(cuda_lint.load, 0)], "kiln_attention_forward_float_64"), "")
+
     # Real code: a branch for each load, as maps of bfloat16 once had it; more values than registers; more registers
     # than half of a multiprocessor's threads can have.
     def test_cuda_lint_memory_before_the_wait(self):
