@@ -21,8 +21,8 @@ using uint32 = unsigned int;
 using uint64 = unsigned long long;
 
 /// What each kernel does first. On sm_90 and newer it may have been launched while the kernel before it in its stream
-/// still ran (programmatic dependent launch): it waits until that one has ended and what it wrote is there. Then the next
-/// kernel may be launched, which waits likewise, so no memory is touched out of turn.
+/// still ran (programmatic dependent launch): it waits until that one has ended and what it wrote is there. Then the
+/// next kernel may be launched, which waits likewise, so no memory is touched out of turn.
 __device__ inline void begin_grid() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

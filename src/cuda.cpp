@@ -11,6 +11,7 @@
 #include <kiln/device/cuda/compile/nvrtc_impl.hpp>
 #include <kiln/device/cuda/compile/registry_impl.hpp>
 #include <kiln/device/cuda/driver/context_impl.hpp>
+#include <kiln/device/cuda/driver/deferred_impl.hpp>
 #include <kiln/device/cuda/driver/device_impl.hpp>
 #include <kiln/device/cuda/driver/driver_impl.hpp>
 #include <kiln/device/cuda/driver/driver_module_impl.hpp>

@@ -49,6 +49,7 @@ class stand_in_library {
     get_ = reinterpret_cast<long long (*)(const char*)>(::dlsym(handle, "kiln_stand_in_get"));
     report_ = reinterpret_cast<const char* (*)()>(::dlsym(handle, "kiln_stand_in_report"));
     compiled_ = reinterpret_cast<long (*)()>(::dlsym(handle, "kiln_stand_in_compiled"));
+    compiled_at_once_ = reinterpret_cast<long (*)()>(::dlsym(handle, "kiln_stand_in_compiled_at_once"));
   }
   /// False on a GPU; the first time in each test case it says that checks are left out.
   bool emulated() const {
@@ -80,6 +81,8 @@ class stand_in_library {
   std::string report() const { return needed(report_)(); }
   /// How many texts NVRTC compiled.
   long compiled() const { return needed(compiled_)(); }
+  /// The most texts that it compiled at the same time since the last call.
+  long compiled_at_once() const { return needed(compiled_at_once_)(); }
   const std::string& path() const { return path_; }
   /// A new test case begins.
   void begin() const {
@@ -101,7 +104,7 @@ class stand_in_library {
   void (*set_)(const char*, long long) = nullptr;
   long long (*get_)(const char*) = nullptr;
   const char* (*report_)() = nullptr;
-  long (*compiled_)() = nullptr;
+  long (*compiled_)() = nullptr, (*compiled_at_once_)() = nullptr;
 };
 
 namespace detail {

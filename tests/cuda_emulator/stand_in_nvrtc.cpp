@@ -41,7 +41,17 @@ int give(const std::string& text, char* place) {
   return success;
 }
 
-std::atomic<long> compiled = 0;  // tools compile on several threads
+std::atomic<long> compiled = 0, at_once = 0, most_at_once = 0;  // it is used on several threads
+
+// For as long as a text is compiled.
+struct compiling {
+  compiling() {
+    const long now = ++at_once;
+    for (long most = most_at_once; most < now && !most_at_once.compare_exchange_weak(most, now);) {
+    }
+  }
+  ~compiling() { --at_once; }
+};
 
 using kiln::cuda::stand_in::shared_without_permission;
 using kiln::cuda::stand_in::state;
@@ -72,6 +82,11 @@ extern "C" {
 /// How many texts were compiled so far.
 long kiln_stand_in_compiled() {
   return compiled;
+}
+
+/// The most texts that were compiled at the same time since the last call.
+long kiln_stand_in_compiled_at_once() {
+  return most_at_once.exchange(0);
 }
 
 const char* nvrtcGetErrorString(int code) {
@@ -119,6 +134,7 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
     return invalid_option;
   }
   ++compiled;
+  const compiling now;
   const bool clusters = made->text.find("__cluster_dims__") != made->text.npos;
   for (int i = 0; i < count; ++i)
     for (const char* old : {"_75", "_80", "_86", "_89"})

@@ -64,6 +64,7 @@ inline void run_tape_on_cuda(const run_time_tape& tape, common::task& job, Cuda 
   });
   job.program = &made->program;
   run_on_cuda(made->launches, job, device);
+  cuda::detail::run_deferred();  // the tape may be gone when work that waits is queued
 }
 
 }  // namespace kiln::detail

@@ -20,9 +20,9 @@ namespace kiln::cuda {
 /// may be freed late. Throws device_error if there is no such device.
 context_handle context_of(Cuda device);
 
-/// Makes a device the one that the driver's calls of this thread mean, until the end of the scope. A thread without a
-/// context keeps that of device 0, which CUDA's runtime would give it at its first call too: else each scope would set a
-/// context and take it away again.
+/// Makes a device the one that the calls of the driver mean in this thread, until the end of the scope. A thread
+/// without a context keeps that of device 0, which CUDA's runtime would give it at its first call too: else each scope
+/// would set a context and take it away again.
 class device_scope {
  public:
   explicit device_scope(Cuda device) : api_(driver()) {

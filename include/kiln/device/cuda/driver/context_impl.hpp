@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kiln/device/cuda/driver/context.hpp>
+#include <kiln/device/cuda/driver/deferred.hpp>
 
 namespace kiln::cuda {
 
@@ -36,6 +37,7 @@ KILN_INLINE void connect(Cuda from, Cuda to) {
 }
 
 KILN_INLINE void synchronize(Cuda device) {
+  detail::run_deferred();
   const device_scope scope(device);
   check(driver().context_synchronize(), "synchronize");
 }

@@ -13,6 +13,7 @@
 #include <kiln/core/storage.hpp>
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/driver/context.hpp>
+#include <kiln/device/cuda/driver/deferred.hpp>
 #include <kiln/device/cuda/driver/forks.hpp>
 
 namespace kiln::cuda {
@@ -56,7 +57,11 @@ class stream {
   }
 
   Cuda device() const { return state()->device; }
-  stream_handle handle() const { return state()->handle; }
+  /// What the driver and other libraries know it by. All work of this thread so far is queued then.
+  stream_handle handle() const {
+    detail::run_deferred();
+    return state()->handle;
+  }
   const ref<stream_state>& state() const {
     if (!state_) throw device_error("stream: this handle has no stream; use current_stream() or stream::create()");
     return state_;

@@ -66,6 +66,7 @@ KILN_INLINE bool can_fuse(const product_task& task) {
 
 KILN_INLINE void multiply(const product_task& task, const stream& where) {
   detail::check_task(task);
+  if (!detail::capturing && detail::defer([task, where] { multiply(task, where); })) return;
   detail::product_walk walk(task);
   if (walk.nothing) return;
   detail::check_layouts(task, walk.empty_sum);

@@ -62,6 +62,9 @@ struct device_memory {
 
   void release(memory_block* block) noexcept {
     if (lost_by_fork()) return;  // it is the parent's
+    // Work that waits may use it: what marks that work, or gives the memory back to the driver, comes after it.
+    if (deferred != nullptr && (block->direct || !block->users.empty()) && defer([this, block] { release(block); }))
+      return;
     const std::lock_guard lock(mutex);
     counts.in_use -= block->size;
     waiting_block left{block, std::move(block->pool), {}};
@@ -79,6 +82,8 @@ struct device_memory {
   // the driver must not be asked.
   void collect(bool wait) {
     if (capturing) return;
+    // Before anything here is looked at, since what is deferred allocates and frees.
+    if (wait || !ended.empty() || !waiting.empty()) run_deferred();
     while (!ended.empty()) {
       memory_pool* const pool = ended.back();
       ended.pop_back();
@@ -100,6 +105,7 @@ struct device_memory {
   }
 
   void free_segments(memory_pool& pool) {
+    run_deferred();  // it may use what is free by now
     const device_scope scope(device);
     for (const auto& [start, size] : pool.take_free_segments()) {
       held -= size;

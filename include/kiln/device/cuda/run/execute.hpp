@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -127,6 +128,39 @@ class launch_table {
   std::vector<std::shared_ptr<const detail::ready_task>> entries_;
   std::size_t next_ = 0;
 };
+
+namespace detail {
+
+/// Defers what this thread queues, and compiles its kernels meanwhile, until the end of the scope.
+class warm_up_scope {
+ public:
+  warm_up_scope();
+  warm_up_scope(const warm_up_scope&) = delete;
+  warm_up_scope& operator=(const warm_up_scope&) = delete;
+  ~warm_up_scope();
+
+ private:
+  std::vector<std::function<void()>> calls_;
+  std::unique_ptr<compile_ahead> compiler_;
+};
+
+/// While this thread warms up: asks for the kernels of a task, and defers it. False if it need not wait.
+bool defer_task(launch_table& table, const task& job, Cuda device);
+
+}  // namespace detail
+
+/// Runs `work` once, with the results that it always has, and compiles its kernels on all cores meanwhile: for the
+/// first step of a program, whose kernels would be compiled one after the other. What `work` queues from this thread
+/// waits until its kernels are there, or until something needs it: reading a value, a convolution, an event. So it is
+/// best to read values after warm_up. Work that other threads, or other libraries in streams of their own, do on the
+/// same tensors needs synchronize() before, as ever. Throws what `work` throws, and device_error for a kernel that does
+/// not compile.
+template <class Work>
+void warm_up(Work&& work) {
+  const detail::warm_up_scope scope;
+  work();
+  detail::run_deferred();
+}
 
 /// Queues what `job` asks in the current stream of a device. All tasks of one table have the same tape. Throws
 /// value_error for a maximum or minimum of nothing, device_error, memory_error.

@@ -207,7 +207,52 @@ KILN_INLINE void run_ready(const ready_task& ready, const task& job, Cuda device
 
 }  // namespace detail
 
+namespace detail {
+
+// The threads that compile for this one while it warms up.
+inline constinit thread_local compile_ahead* compiling_ahead = nullptr;
+
+KILN_INLINE warm_up_scope::warm_up_scope() {
+  if (deferred != nullptr || compiling_ahead != nullptr) return;  // within another one
+  compiler_ = std::make_unique<compile_ahead>();
+  compiling_ahead = compiler_.get();
+  deferred = &calls_;
+}
+
+KILN_INLINE warm_up_scope::~warm_up_scope() {
+  if (!compiler_) return;
+  try {
+    run_deferred();  // calls are left only if the work has thrown, which is the error to report
+  } catch (...) {
+  }
+  deferred = nullptr;
+  compiling_ahead = nullptr;
+}
+
+KILN_INLINE bool defer_task(launch_table& table, const task& job, Cuda device) {
+  if (!table.find(job, device)) {
+    std::size_t scratch = 0;
+    for (const launch& each : schedule(job, shape_of(device), planned_scratch(scratch)))
+      if (!kernel_table::instance().find(key_of(each.job.tape, each.how), device.index))
+        compiling_ahead->add(print_kernel(each), device);
+  } else if (deferred->empty()) {
+    return false;
+  }
+  std::size_t count = 0;
+  for (int i = 0; i < job.tape.size; ++i)
+    if (job.tape[i].code == opcode::scalar) count = std::max(count, static_cast<std::size_t>(job.tape[i].slot) + 1);
+  std::vector<std::uint64_t> numbers(job.numbers, job.numbers + count);
+  return defer([&table, kept = job, numbers = std::move(numbers), device, where = current_stream(device)]() mutable {
+    kept.numbers = numbers.data();
+    const stream_scope here(where);
+    execute(table, kept, device);
+  });
+}
+
+}  // namespace detail
+
 KILN_INLINE void execute(launch_table& table, const task& job, Cuda device) {
+  if (detail::deferred != nullptr && !detail::capturing && detail::defer_task(table, job, device)) return;
   auto ready = table.find(job, device);
   if (!ready) {
     ready = detail::make_ready(job, device);

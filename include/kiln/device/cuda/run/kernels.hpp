@@ -4,12 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,6 +108,31 @@ std::shared_ptr<const loaded_kernel> bundled_kernel(const std::string& key, cons
 /// be, and while a graph is captured: the work has to run once before.
 std::shared_ptr<const loaded_kernel> load_kernel(const std::string& key, const source& printed, Cuda device,
                                                  compile_cache& cache = process_cache());
+
+/// Threads that compile printed kernels into the process's cache, or read them from the disk, before they are asked
+/// for.
+class compile_ahead {
+ public:
+  compile_ahead();
+  compile_ahead(const compile_ahead&) = delete;
+  compile_ahead& operator=(const compile_ahead&) = delete;
+  /// Waits for what has begun; the rest is left to whoever asks for it.
+  ~compile_ahead();
+
+  /// Compiles a kernel for a device soon, unless a bundle has it or nothing may be compiled. A text that does not
+  /// compile is an error where it is asked for.
+  void add(const source& printed, Cuda device);
+
+ private:
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::deque<compile_request> requests_;
+  std::set<std::pair<std::string, int>> seen_;  // names and devices
+  bool ends_ = false;
+  std::vector<std::thread> threads_;
+};
 
 /// The same of a text that a user wrote: never in a bundle, and a mistake in it is his.
 std::shared_ptr<const loaded_kernel> load_own_kernel(const std::string& key, const source& written, Cuda device);

@@ -88,6 +88,49 @@ KILN_INLINE std::shared_ptr<const loaded_kernel> load_kernel(const std::string& 
   return detail::load_compiled(key, printed, device, cache, true);
 }
 
+KILN_INLINE compile_ahead::compile_ahead() {
+  if (!detail::may_compile()) return;
+  process_cache();  // made before there are threads
+  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 2u, 32u);
+  for (unsigned t = 0; t < count; ++t) threads_.emplace_back([this] { work(); });
+}
+
+KILN_INLINE compile_ahead::~compile_ahead() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  more_.notify_all();
+  for (std::thread& each : threads_) each.join();
+}
+
+KILN_INLINE void compile_ahead::add(const source& printed, Cuda device) {
+  if (threads_.empty()) return;
+  const int architecture = properties(device).architecture;
+  const std::lock_guard lock(mutex_);
+  if (!seen_.emplace(printed.name, architecture).second || process_bundles().find(printed.text, architecture)) return;
+  compile_request request = request_for(printed, architecture, nvrtc());
+  request.own = true;
+  requests_.push_back(std::move(request));
+  more_.notify_one();
+}
+
+KILN_INLINE void compile_ahead::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    more_.wait(lock, [this] { return ends_ || !requests_.empty(); });
+    if (ends_) return;
+    const compile_request request = std::move(requests_.front());
+    requests_.pop_front();
+    lock.unlock();
+    try {
+      process_cache().get(request, compile_with(nvrtc()));
+    } catch (...) {  // thrown again to whoever asks
+    }
+    lock.lock();
+  }
+}
+
 KILN_INLINE std::shared_ptr<const loaded_kernel> load_own_kernel(const std::string& key, const source& written,
                                                                  Cuda device) {
   detail::refuse_in_capture_of(written);
