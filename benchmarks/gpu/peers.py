@@ -40,6 +40,7 @@ class Torch:
         self.turned = lambda x: x.t().contiguous()
         self.attention = lambda causal: lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(
             q, k, v, is_causal=causal)
+        self.rows_of = torch.nn.functional.embedding
 
     def array(self, values, dtype):
         return self.torch.from_numpy(values).to(self.device).to(getattr(self.torch, dtype))
@@ -119,6 +120,7 @@ class Jax:
         self.rms_norm = lambda x: x * jax.lax.rsqrt((x * x).mean(1, keepdims=True) + 1e-6)
         self.logsumexp = lambda x: jax.nn.logsumexp(x, 1)
         self.turned = lambda x: x.T * 1
+        self.rows_of = lambda index, table: jnp.take(table, index, axis=0)
         self.precision = "highest"
 
     def array(self, values, dtype):
@@ -182,6 +184,7 @@ class Cupy:
         self.rms_norm = lambda x: x / cupy.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
         self.logsumexp = lambda x: cupy.log(cupy.exp(x - x.max(1, keepdims=True)).sum(1)) + x.max(1)
         self.turned = lambda x: cupy.ascontiguousarray(x.T)
+        self.rows_of = lambda index, table: table[index]
 
     def array(self, values, dtype):
         return self.cupy.asarray(values).astype(dtype)
@@ -267,6 +270,10 @@ class Case:
         if self.kind == "attention":
             return self.make_attention(wrap, parts[1], tuple(map(int, parts[2].split("x"))), parts[3] == "causal",
                                        parts[4] == "both")
+        if self.kind == "embedding":
+            return self.make_embedding(wrap, int(parts[2]), parts[3] == "skewed", parts[4] == "both")
+        if self.kind == "chain":
+            return self.make_chain(wrap, int(parts[2]))
         if self.kind == "product":
             return self.make_product(wrap, parts[1], *map(int, parts[2].split("x")), len(parts) > 3)
         n = int(parts[2].split("x")[0])
@@ -345,6 +352,35 @@ class Case:
             return far(few(out[0]), y, limit) + far(few(out[1]), slope, 2 * limit)
         return lib.with_gradients(f, [x], g), wrong
 
+    def make_embedding(self, wrap, rows, skewed, both):
+        np, lib = self.np, self.lib
+        n, columns = 500 if os.environ.get("KILN_BENCH_TINY") else 65536, 128
+        drawn = self.draw.random(n)
+        at = np.minimum((np.exp(drawn * np.log(rows)) - 1 if skewed else drawn * rows).astype("int64"), rows - 1)
+        index, table = lib.array(at, "int64"), self.normal("float32", rows, columns)
+        by = self.normal("float32", n, columns)
+        if not both:
+            f = wrap(lambda table, index: lib.rows_of(index, table))
+            return (lambda: (f(table, index),),
+                    lambda out: far(lib.host(out[0][:, ::16]), lib.host(table[:, ::16])[at], 0))
+
+        def wrong(out):
+            wanted = np.zeros((rows, 8))
+            np.add.at(wanted, at, lib.host(by[:, ::16]))
+            return far(lib.host(out[1][:, ::16]), wanted, 2e-5)
+        return lib.with_gradients(wrap(lambda table: lib.sum(lib.rows_of(index, table) * by)), [table], None), wrong
+
+    def make_chain(self, wrap, n, length=64):
+        lib = self.lib
+        by, f, start = self.normal("float32", n), wrap(lambda x, y: x + y), wrap(lambda y: y * 0)
+
+        def run():
+            x = start(by)
+            for _ in range(length - 1):
+                x = f(x, by)
+            return (x,)
+        return run, lambda out: far(lib.host(out[0]), (length - 1) * lib.host(by), 2e-5)
+
     def make_product(self, wrap, dtype, m, k, n, with_bias):
         lib = self.lib
         element = "float32" if dtype == "tf32" else dtype
@@ -421,7 +457,8 @@ def measure(case, wrap, repetitions, least):
 
 def is_for(lib, variant, contest):
     kind = contest.split("/")[0]
-    if kind == "compile" or contest.startswith("mlp/graph"):  # the network is measured once, under mlp/eager
+    # The network is measured once, under mlp/eager, and the chain under chain/stream.
+    if kind == "compile" or contest.startswith(("mlp/graph", "chain/graph")):
         return False
     if kind == "attention" and lib.attention is None:
         return False

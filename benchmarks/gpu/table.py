@@ -37,6 +37,11 @@ def targets(contest):
         return [("copy", "share", 0.9)]
     if kind.startswith("transpose"):
         return [("copy", "share", 0.85)]
+    if kind == "embedding":
+        return [("copy", "share", 0.85 if contest.endswith("forward") else 0.7), ("torch", "faster", 1)]
+    if kind == "chain":
+        stream = contest.replace("/graph/", "/stream/")
+        return [("torch", "faster", 2)] if contest == stream else [(f"{stream}/kiln", "faster", 1)]
     if kind == "product":
         return [("cublaslt", "slower", 1.02)]
     if kind == "attention":
@@ -63,7 +68,8 @@ def row(results, contest, reference, how, limit):
     full = reference if "/" in reference else f"{contest}/{reference}"
     time, other = (results[name]["real_us"] if name in results else None for name in (f"{contest}/kiln", full))
     ratio = other / time if time and other else None
-    target = {"share": f"≥ {limit:g} of copy", "faster": f"≥ {limit:g}× faster than {PEERS.get(reference.split('/')[-1])}",
+    peer = PEERS.get(reference.split("/")[-1], full)
+    target = {"share": f"≥ {limit:g} of copy", "faster": f"≥ {limit:g}× faster than {peer}",
               "slower": f"≤ {limit:g}× cuBLASLt", "time": f"≤ {common.time_text(limit)}"}[how]
     if how == "time":
         figure, met = "", None if time is None else time <= limit
@@ -74,7 +80,7 @@ def row(results, contest, reference, how, limit):
     else:
         figure, met = (f"{ratio:.2f}" if how == "share" else f"{ratio:.2f}×"), ratio >= limit
     text = lambda entry: common.time_text(entry["real_us"]) if entry else "–"
-    source = "mlp/eager/64" if contest.startswith("mlp/graph") else contest
+    source = "mlp/eager/64" if contest.startswith("mlp/graph") else contest.replace("chain/graph", "chain/stream")
     cells = [contest, text(kiln), rate(kiln) if kiln else "–", target, figure,
              "–" if met is None else "pass" if met else "**miss**"]
     return "| " + " | ".join(cells + [text(results.get(f"{source}/{peer}")) for peer in PEERS]) + " |"
