@@ -3,8 +3,10 @@
 """Compiles the CUDA texts that tests collected with NVRTC, without a GPU: tools/cuda_texts.py TEXTS PROJECT [--all]
 
 TEXTS/*.cu are written by the tests of the device Cuda (KILN_CUDA_TEXTS, tests/cuda_emulator/collected_texts.hpp), which
-run them on the emulator. Each text is compiled for one of sm_80, sm_90, sm_100 and sm_120, chosen by its hash; with --all
-for each that NVRTC knows. Texts with clusters are for sm_90 and newer. NVRTC must accept each without a warning.
+run them on the emulator. Each text is compiled for one of sm_80, sm_90, sm_100 and sm_120, chosen by its hash, and one
+that leaves the assembler nothing to refuse only to PTX, which takes a quarter of the time; with --all each is compiled to
+machine code for each of the four that NVRTC knows. Texts with clusters are for sm_90 and newer. NVRTC must accept each
+without a warning.
 The folder KILN_NVRTC_CACHE, else TEXTS_known, remembers what was accepted, by the hash of the text, of the headers that it
 includes, of the options and of NVRTC's version, so only what changed is compiled. Texts with the same includes are
 compiled together, which parses their headers once; if NVRTC refuses them, one by one.
@@ -26,7 +28,9 @@ import cuda_lint
 architectures = [80, 90, 100, 120]
 most_together, most_bytes = 48, 400_000
 include = re.compile(r'^#include [<"](kernels/\w+\.cuh)[>"]', re.M)
-kernel = re.compile(r'extern "C" __global__ void(?:\s+__\w+__\([^)]*\))*\s+(\w+)\(')
+kernel = re.compile(r'extern "C" __global__ void(?:\s+__\w+__\([^)]*\))*\s+(\w+)\(([^)]*)\)')
+# A kernel's parameters may take 4096 bytes, each 8 at most: fewer than these fit.
+most_parameters = 256
 
 
 class Text:
@@ -35,12 +39,21 @@ class Text:
     def __init__(self, file, known):
         self.name, self.words = file.name, file.read_text()
         self.includes = tuple(sorted(set(include.findall(self.words))))
-        self.kernels = kernel.findall(self.words)
+        found = kernel.findall(self.words)
+        self.kernels = [name for name, _ in found]
+        self.parameters = max((words.count(",") + 1 for _, words in found), default=0)
         self.hash = hashlib.sha256(self.words.encode()).hexdigest()
         self.architectures = [a for a in known if a >= 90 or "__cluster_dims__" not in self.words]
 
     def turn(self):
-        return self.architectures[int(self.hash, 16) % len(self.architectures)]
+        """The target that this text is compiled for in its turn."""
+        architecture = self.architectures[int(self.hash, 16) % len(self.architectures)]
+        return f"compute_{architecture}" if self.is_plain() else f"sm_{architecture}"
+
+    def is_plain(self):
+        """Whether the assembler has nothing to refuse: it counts shared memory and parameters, and reads inline PTX. The
+        inline PTX of headers is assembled with the texts that are not plain."""
+        return self.is_printed() and self.parameters < most_parameters and not re.search("__shared__|\\basm\\b", self.words)
 
     def is_printed(self):
         """Whether it is a text of kiln's printers: its names are in kiln's namespace, and those of kernels its own."""
@@ -86,10 +99,10 @@ class Compiler:
         self.nvrtc.api.nvrtcGetSupportedArchs(known)
         return [architecture for architecture in architectures if architecture in list(known)]
 
-    def refusal(self, words, name, architecture):
+    def refusal(self, words, name, target):
         """What NVRTC says of a text: empty if it is right."""
         api, program = self.nvrtc.api, c_void_p()
-        options = self.options + [f"-arch=sm_{architecture}", f"--include-path={self.project}"]
+        options = self.options + [f"-arch={target}", f"--include-path={self.project}"]
         api.nvrtcCreateProgram(byref(program), words.encode(), name.encode(), 0, None, None)
         failed = api.nvrtcCompileProgram(program, len(options),
                                          (c_char_p * len(options))(*(option.encode() for option in options)))
@@ -99,10 +112,10 @@ class Compiler:
 
 
 def groups_of(cases):
-    """Lists of (text, architecture) that can be compiled together, the largest first."""
+    """Lists of (text, target) that can be compiled together, the largest first."""
     alike, groups = defaultdict(list), []
-    for text, architecture in cases:
-        alike[architecture, text.includes if text.is_printed() else text.hash].append((text, architecture))
+    for text, target in cases:
+        alike[target, text.includes if text.is_printed() else text.hash].append((text, target))
     for members in alike.values():
         open_group, size, names = [], 0, set()
         for case in members:
@@ -131,11 +144,12 @@ def check(folder, project, every):
     known.mkdir(parents=True, exist_ok=True)
     headers = Headers(project)
 
-    def entry_of(text, architecture):
-        what = [compiler.name, *nvrtc.options, str(architecture), text.hash, headers.hash_of(text.includes)]
+    def entry_of(text, target):
+        what = [compiler.name, *nvrtc.options, target, text.hash, headers.hash_of(text.includes)]
         return known / hashlib.sha256("\n".join(what).encode()).hexdigest()
 
-    cases = [(text, architecture) for text in texts for architecture in (text.architectures if every else [text.turn()])]
+    cases = [(text, target) for text in texts
+             for target in ([f"sm_{a}" for a in text.architectures] if every else [text.turn()])]
     entries = {case: entry_of(*case) for case in cases}
     wanted = [case for case in cases if not entries[case].exists()]
 
@@ -154,7 +168,7 @@ def check(folder, project, every):
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bad = {case: words for found in pool.map(refused, groups_of(wanted)) for case, words in found.items()}
-    breaches = [f"{folder}/{text.name}, sm_{architecture}: {words[:600]}" for (text, architecture), words in bad.items()]
+    breaches = [f"{folder}/{text.name}, {target}: {words[:600]}" for (text, target), words in bad.items()]
     return breaches, f"{len(texts)} texts by {compiler.name}, {len(wanted)} compiled, {len(cases) - len(wanted)} known"
 
 

@@ -196,17 +196,21 @@ class layers(planted):
         for _ in range(2):
             status, words = said()
             self.assertEqual(status, 1, words)
-            self.assertRegex(words, r"texts/bad.cu, sm_\d+: .*thrice")
+            self.assertRegex(words, r"texts/bad.cu, compute_\d+: .*thrice")
             self.assertRegex(words, r"5 texts .* 1 compiled, 4 known")
         printed("bad", "int unused; *x = 3;")  # a warning is a refusal
-        self.assertRegex(said()[1], r"texts/bad.cu, sm_\d+: .*unused")
+        self.assertRegex(said()[1], r"texts/bad.cu, compute_\d+: .*unused")
         printed("bad", "*x = 3;")
         self.write("kernels/b.cuh", "#pragma once\n__device__ inline float twice(float x) { return x + x; }\n")
         status, words = said()
         self.assertEqual(status, 0, words)
         self.assertRegex(words, r"5 texts .* 3 compiled, 2 known")
+        # The assembler is asked where there is something to count.
+        printed("big", "__shared__ float all[12289]; all[threadIdx.x] = *x; __syncthreads(); *x = all[0];")
+        self.assertRegex(said()[1], r"texts/big.cu, sm_\d+: .*too much shared data")
+        (self.root / "texts/big.cu").unlink()
         ran = self.run_tool("cuda_texts.py", "texts", self.root, "--all")
-        self.assertRegex(ran.stdout, r"5 texts .* \d+ compiled, 5 known")
+        self.assertRegex(ran.stdout, r"5 texts .* \d+ compiled, 2 known")
 
     def test_cuda_texts_an_installed_nvrtc_must_open(self):
         for installed, status, words in (("/some/libnvrtc.so", 1, "but was not opened"), ("", 77, "SKIPPED: no NVRTC")):
