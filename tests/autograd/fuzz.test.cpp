@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Drawn programs with views of views, writes in place through and under them, masks, several losses and assignments of
 // several results at once, of few elements and of many, tensors that occur up to five times in one expression: values,
-// first and second derivatives against tests/support/plain_program.hpp. KILN_FUZZ sets how many; the number of the first
-// wrong one is printed. tools/torch_oracle.py runs the same programs with PyTorch. KILN_FUZZ_BITS names a file for the
-// bits of all results, which tests/compiled/modes.cmake compares between the ways of building.
+// first and second derivatives against tests/support/plain_program.hpp. KILN_FUZZ sets how many; the number of the
+// first wrong one is printed. tools/torch_oracle.py runs the same programs with PyTorch. KILN_FUZZ_BITS names a file
+// for the bits of all results, which tests/compiled/modes.cmake compares between the ways of building.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -89,7 +89,7 @@ struct drawn_program {
 
   // Few elements, a vector or two of them, and many.
   void leaf() {
-    static constexpr std::size_t sizes[][2] = {{2, 2}, {2, 3}, {3, 2}, {3, 3}, {1, 3}, {2, 2}, {3, 3},
+    static constexpr std::size_t sizes[][2] = {{2, 2}, {2, 3}, {3, 2},  {3, 3}, {1, 3},  {2, 2},   {3, 3},
                                                {4, 4}, {4, 4}, {2, 20}, {8, 5}, {40, 1}, {20, 50}, {2, 500}};
     const auto& size = sizes[d.below(std::size(sizes))];
     drawn(size[0], size[1], true);
@@ -184,10 +184,9 @@ struct drawn_program {
         return add(tanh(a.x + a.x + a.x), p.made([&](std::size_t i) { return tanh(p.at(i) + p.at(i) + p.at(i)); }),
                    true, "torch.tanh(" + n + " + " + n + " + " + n + ")");
       case 9:
-        return add(tanh(a.x + a.x) * (a.x + a.x), p.made([&](std::size_t i) {
-          return tanh(p.at(i) + p.at(i)) * (p.at(i) + p.at(i));
-        }),
-                   true, "torch.tanh(" + n + " + " + n + ") * (" + n + " + " + n + ")");
+        return add(tanh(a.x + a.x) * (a.x + a.x),
+                   p.made([&](std::size_t i) { return tanh(p.at(i) + p.at(i)) * (p.at(i) + p.at(i)); }), true,
+                   "torch.tanh(" + n + " + " + n + ") * (" + n + " + " + n + ")");
       case 10: {
         const variable b = *alike(a);
         const std::string m = name_of(b);

@@ -37,6 +37,13 @@ TEST_CASE("split: the sizes of the pieces, and their elements") {
   CHECK(x(2, 0) == 99);
 }
 
+TEST_CASE("chunk: an empty axis has as many empty pieces as were asked for") {
+  const auto pieces = chunk(zeros<float>({2, 0, 3}), 4, 1);
+  CHECK(pieces.size() == 4);
+  for (const Tensor<float>& piece : pieces) CHECK(piece.sizes() == dims{2, 0, 3});
+  CHECK(zeros<float>({0}).chunk(3).size() == 3);
+  CHECK(split(zeros<float>({0}), 3).size() == 1);
+}
 TEST_CASE("unbind: a view for each position of an axis") {
   const Tensor<int> x = reshape(arange<int>(12), {2, 3, 2});
   for (const int axis : {0, 1, 2}) {

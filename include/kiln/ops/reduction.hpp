@@ -105,8 +105,18 @@ struct max_op : reduction_kind {
       return std::numeric_limits<T>::lowest();
   }
   // Whether the total is a nan would be asked from one value to the next; whether a value is one, of all at once.
-  static constexpr auto combine(auto total, auto x) { return maximum(x, total); }
-  static constexpr auto fold(auto v) { return reduce_max(v); }
+  static constexpr auto combine(auto total, auto x) {
+    if constexpr (Truth<decltype(x)>)
+      return total | x;
+    else
+      return maximum(x, total);
+  }
+  static constexpr auto fold(auto v) {
+    if constexpr (Truth<decltype(v)>)
+      return reduce_any(v);
+    else
+      return reduce_max(v);
+  }
   static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
 };
 /// Of an empty row it is -inf: what uses it here knows better.
@@ -127,8 +137,18 @@ struct min_op : reduction_kind {
     else
       return std::numeric_limits<T>::max();
   }
-  static constexpr auto combine(auto total, auto x) { return minimum(x, total); }
-  static constexpr auto fold(auto v) { return reduce_min(v); }
+  static constexpr auto combine(auto total, auto x) {
+    if constexpr (Truth<decltype(x)>)
+      return total & x;
+    else
+      return minimum(x, total);
+  }
+  static constexpr auto fold(auto v) {
+    if constexpr (Truth<decltype(v)>)
+      return reduce_all(v);
+    else
+      return reduce_min(v);
+  }
   static constexpr auto adjoint(auto g, auto y, auto x) { return shared_among_equal(g, y, x); }
 };
 

@@ -79,14 +79,21 @@ auto split(const X& x, const std::vector<std::int64_t>& sizes, std::int64_t axis
   return pieces;
 }
 /// At most `count` pieces of one size, the last one shorter if it must be: torch.chunk. `chunk(x, 2)` of five rows has
-/// 3 and 2. Throws value_error for a count below 1, index_error for the axis.
+/// 3 and 2; an empty axis has `count` empty pieces. Throws value_error for a count below 1, index_error for the axis,
+/// memory_error.
 template <Expression X>
 auto chunk(const X& x, std::int64_t count, std::int64_t axis = 0) {
   const auto whole = detail::as_tensor(x);
   const int along = detail::axis_to_split(whole.sizes(), axis, "chunk");
   if (count < 1) throw value_error(message("chunk: ", count, " pieces: use 1 or more"));
   const std::int64_t n = whole.sizes()[along];
-  return detail::split_evenly(whole, std::max<std::int64_t>(n / count + (n % count != 0), 1), along, "chunk");
+  if (n == 0) {
+    std::vector<std::remove_const_t<decltype(whole)>> pieces;
+    detail::reserve_pieces(pieces, count, "chunk");
+    for (std::int64_t i = 0; i < count; ++i) pieces.push_back(narrow(whole, along, 0, 0));
+    return pieces;
+  }
+  return detail::split_evenly(whole, n / count + (n % count != 0), along, "chunk");
 }
 /// Each position of an axis, which is dropped: torch.unbind. `auto rows = unbind(x)`, with x[i] in rows[i]. Views of x,
 /// in a vector. Throws index_error, memory_error.

@@ -231,6 +231,29 @@ TEST_CASE("attention: the composition for other devices gives the same") {
                  scaled_dot_product_attention(q, k, v, {.causal = true, .mask = seen, .scale = 0.5}), 1e-13, 1e-13));
 }
 
+TEST_CASE("attention: a scale of 0 or below, also where keys fill no vector") {
+  const Tensor<float> q = rand<float>({3, 4}), k = rand<float>({5, 4}), v = rand<float>({5, 2});
+  for (const double scale : {0.0, -0.75}) {
+    const Tensor<float> y = scaled_dot_product_attention(q, k, v, {.scale = scale});
+    for (int i = 0; i < 3; ++i) {
+      double weights[5], total = 0;
+      for (int j = 0; j < 5; ++j) {
+        double score = 0;
+        for (int c = 0; c < 4; ++c) score += static_cast<double>(q(i, c)) * static_cast<double>(k(j, c));
+        total += weights[j] = std::exp(scale * score);
+      }
+      for (int c = 0; c < 2; ++c) {
+        double want = 0;
+        for (int j = 0; j < 5; ++j) want += weights[j] / total * static_cast<double>(v(j, c));
+        CHECK(std::abs(static_cast<double>(y(i, c)) - want) < 1e-5);
+      }
+    }
+    Tensor<float> x = rand<float>({5, 4});
+    x.requires_grad();
+    backward(sum(scaled_dot_product_attention(x, x, x, {.causal = true, .scale = scale})));
+    for (int i = 0; i < 20; ++i) CHECK(std::isfinite(x.grad().data()[i]));
+  }
+}
 TEST_CASE("attention: nothing to ask, nothing to see, nothing to mix") {
   Tensor<float> q = ones<float>({2, 5, 4}), k = ones<float>({2, 0, 4}), v = ones<float>({2, 0, 3});
   q.requires_grad(), v.requires_grad();

@@ -17,6 +17,21 @@ TEST_CASE("norms: PyTorch's values and gradients") {
   test::check_layer("rms_norm", nn::RMSNorm<double>{{5}, {.eps = 1e-5}}, {3, 5});
 }
 
+TEST_CASE("norms: a batch of nothing, channels of nothing") {
+  Tensor<float> x = zeros<float>({0, 4, 3, 2});
+  x.requires_grad();
+  const Tensor<float> groups = nn::GroupNorm<float>{2, 4}(x), instances = nn::InstanceNorm2d<float>{4}(x);
+  CHECK(groups.sizes() == dims{0, 4, 3, 2});
+  CHECK(instances.sizes() == dims{0, 4, 3, 2});
+  backward(sum(groups) + sum(instances));
+  CHECK(x.grad().sizes() == x.sizes());
+  const Tensor<float> signals = nn::InstanceNorm1d<float>{3}(zeros<float>({2, 3, 0}));
+  CHECK(signals.sizes() == dims{2, 3, 0});
+  CHECK(Tensor<float>(nn::InstanceNorm1d<float>{0}(zeros<float>({2, 0, 5}))).sizes() == dims{2, 0, 5});
+  CHECK(Tensor<float>(nn::GroupNorm<float>{2, 4}(zeros<float>({0, 4}))).sizes() == dims{0, 4});
+  CHECK(Tensor<float>(nn::LayerNorm<float>{3}(zeros<float>({0, 3}))).sizes() == dims{0, 3});
+}
+
 TEST_CASE("norms: in print, and refusals") {
   CHECK(nn::to_string(nn::LayerNorm<float>{{5}}) == "LayerNorm((5,), eps=1e-05, elementwise_affine=True)");
   CHECK(nn::to_string(nn::RMSNorm<float>{{5}}) == "RMSNorm((5,), eps=None, elementwise_affine=True)");

@@ -117,7 +117,9 @@ auto group_normalized(const L& layer, const X& x, std::int64_t groups, double ep
   const dims sizes = whole.sizes();
   dims beside = dims::filled(sizes.rank() - 1, 1);
   if (weight.defined()) beside[0] = sizes[1];
-  const Tensor<T, D> rows = layer_norm(whole.reshape(sizes[0], groups, count(sizes) / (sizes[0] * groups)), -1, eps);
+  std::int64_t each = groups > 0 ? sizes[1] / groups : 0;  // elements of a group, also where the batch is empty
+  for (int i = 2; i < sizes.rank(); ++i) each *= sizes[i];
+  const Tensor<T, D> rows = layer_norm(whole.reshape(sizes[0], groups, each), -1, eps);
   return watched(&layer, rows.reshape(sizes) * or_number(weight, whole, 1).reshape(beside) +
                              or_number(bias, whole, 0).reshape(beside));
 }

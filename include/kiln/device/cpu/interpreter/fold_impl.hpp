@@ -174,12 +174,10 @@ struct fold_strip {
   static constexpr fold_functions functions{&start, &add, &finish, &whole};
 };
 
-/// Whether a reduction is ever computed in T. Masks have no extremes: only what makes truth values of all types folds
-/// them.
+/// Whether a reduction is ever computed in T.
 template <class Op, class T>
 constexpr bool folds_in() {
-  constexpr dtype type = std::is_same_v<T, bool> ? dtype::float32 : dtype_of<T>;
-  return Op::accepts(type) && Op::common(type) == dtype_of<T>;
+  return Op::accepts(dtype_of<T>) && Op::common(dtype_of<T>) == dtype_of<T>;
 }
 
 template <class Op, class T, int N>

@@ -51,9 +51,9 @@ class attention_block {
     const vector scale(static_cast<T>(job_.scale));
     for (std::int64_t r = 0; r < rows(); ++r) {
       T* const row = row_of(weights, r);
-      // What lies beyond the keys was never written.
-      std::fill(row + columns(), row + padded(), nothing);
       for (std::int64_t c = 0; c < padded(); c += step) store(row + c, load<step>(row + c) * scale);
+      // After the scale, which may be 0 or negative.
+      std::fill(row + columns(), row + padded(), nothing);
       if (job_.added.data) {
         const T* const add = start<T>(job_.added, q0 + r) + k0 * job_.added.column;
         for (std::int64_t c = 0; c < columns(); ++c) row[c] += add[c * job_.added.column];
