@@ -31,7 +31,7 @@ class noted_draws final : public draw_source {
 
   random_stream take(generator& from, std::uint64_t blocks) override {
     if (left_ > 0) return taken_[taken_.size() - left_--];
-    taken_.push_back(before_ ? before_->take(from, blocks) : from.take_next(blocks));
+    taken_.push_back(before_ ? before_->take(from, blocks) : next_of(from, blocks));
     return taken_.back();
   }
   std::vector<random_stream> all() && { return std::move(taken_); }
@@ -99,8 +99,9 @@ class checkpoint_node final : public op_node_of<sizeof...(X), sizeof...(X)> {
 
 /// f(inputs...), a tensor or expression, as a tensor that keeps the inputs only: its backward pass calls f again. What
 /// f uses besides its inputs (parameters that it captures) gets its gradients too. f must give the same again; the
-/// random numbers that it draws on the calling thread are the same again, whatever other threads draw meanwhile. There is no second derivative through it, and grad()
-/// knows of the inputs only. Throws what f throws; graph_error in the backward pass if an input was changed in place.
+/// random numbers that it draws on the calling thread are the same again, whatever other threads draw meanwhile. There
+/// is no second derivative through it, and grad() knows of the inputs only. Throws what f throws; graph_error in the
+/// backward pass if an input was changed in place.
 template <class F, class... T, class Device>
 auto checkpoint(F f, const Tensor<T, Device>&... inputs) {
   static_assert(!detail::any_transformed<Tensor<T, Device>...>,
@@ -115,8 +116,8 @@ auto checkpoint(F f, const Tensor<T, Device>&... inputs) {
   }();
   if (!grad_enabled()) return y;
   y = y.detach();  // f may give one of its inputs
-  detail::set_producer(
-      *y.state(), new detail::checkpoint_node<F, decltype(y), Tensor<T, Device>...>(std::move(f), std::move(drawn), inputs...));
+  detail::set_producer(*y.state(), new detail::checkpoint_node<F, decltype(y), Tensor<T, Device>...>(
+                                       std::move(f), std::move(drawn), inputs...));
   return y;
 }
 

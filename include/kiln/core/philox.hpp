@@ -82,6 +82,8 @@ class draw_source {
 
  protected:
   ~draw_source() = default;
+  /// What the generator gives where nothing is between.
+  static random_stream next_of(generator& from, std::uint64_t blocks);
 };
 inline constinit thread_local draw_source* thread_draws = nullptr;
 
@@ -128,22 +130,25 @@ class generator {
       return detail::thread_draws->take(*this, blocks);
     return take_next(blocks);
   }
-  /// The same without asking thread_draws.
+
+ private:
+  friend class detail::draw_source;
   random_stream take_next(std::uint64_t blocks) {
     const detail::locked hold(lock_);
     const random_stream part{seed_, next_};
     next_ += blocks;
     return part;
   }
-
- private:
   detail::short_lock lock_;
   std::uint64_t seed_, next_ = 0;
 };
 
 namespace detail {
-inline constinit generator shared_generator;
+inline random_stream draw_source::next_of(generator& from, std::uint64_t blocks) {
+  return from.take_next(blocks);
 }
+inline constinit generator shared_generator;
+}  // namespace detail
 
 /// The generator that is used where none is named. It starts with seed 0, so that a program draws the same every time.
 inline generator& default_generator() {

@@ -12,8 +12,8 @@
 
 namespace kiln::linalg::detail {
 
-/// Whether the squares of all elements, and of their rounding errors, are normal numbers far from the largest. Zeros and
-/// what is not finite do not count.
+/// Whether the squares of all elements, and of their rounding errors, are normal numbers far from the largest. Zeros
+/// and what is not finite do not count.
 template <class M>
 bool squares_well(const M& m) {
   using T = typename M::Scalar;

@@ -108,7 +108,8 @@ auto inv(const X& x) {
   made y = zeros<typename made::value_type, typename made::device_type>(of.sizes());
   detail::each_matrix(of, [&](std::int64_t i, const auto& m) {
     const auto lu = detail::regular(m, of, i, "linalg::inv");
-    detail::matrix_at(y, i) = detail::solved(lu, detail::matrix<typename made::value_type>::Identity(m.rows(), m.cols()));
+    detail::matrix_at(y, i) =
+        detail::solved(lu, detail::matrix<typename made::value_type>::Identity(m.rows(), m.cols()));
   });
   return with_gradient("linalg::inv", y, std::tie(of), std::tie(y), [](const auto& g, const auto& inverse) {
     return -matmul(matmul(detail::turned(inverse), g), detail::turned(inverse));

@@ -57,8 +57,8 @@ auto qr(const X& x) {
 }
 
 namespace detail {
-/// Throws value_error where the diagonal of a triangle says, to rounding, that a column depends on those before it. Each
-/// is compared with its own length: a small column may be as independent as the others.
+/// Throws value_error where the diagonal of a triangle says, to rounding, that a column depends on those before it.
+/// Each is compared with its own length: a small column may be as independent as the others.
 template <class T, class Device>
 void check_rank(const Tensor<T, Device>& r) {
   each_matrix(r.detach(), [&](std::int64_t i, const auto& m) {
