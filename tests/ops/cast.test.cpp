@@ -68,6 +68,15 @@ TEST_CASE("cast: fractions are dropped toward zero, nan is true, doubles round t
   CHECK(evaluated(cast<std::uint8_t>(Tensor<int>{300, -129, 255}))(1) == 127);
 }
 
+TEST_CASE("cast: within one expression half types keep the range and precision of float; a tensor has their own") {
+  const Tensor<half> x{half(60000.0f), half(1.0f)};
+  CHECK(Tensor<float>(cast<float>(x * 2))(0) == 120000);
+  CHECK(std::isinf(Tensor<float>(cast<float>((x * 2).eval()))(0)));
+  CHECK(std::isinf(Tensor<float>(cast<float>(cast<half>(cast<float>(x) * 2)))(0)));
+  const Tensor<bfloat16> y{bfloat16(256.0f)};
+  CHECK(Tensor<float>(cast<float>((y + 1) - 256))(0) == 1);
+  CHECK(Tensor<float>(cast<float>((y + 1).eval() - 256))(0) == 0);
+}
 TEST_CASE("cast: through a half type and back rounds in the middle of an expression") {
   const Tensor<float> x{1.0009765625f / 3, 2049.0f};
   const Tensor<float> y = cast<float>(cast<half>(x)) + 0.0f, z = cast<float>(cast<bfloat16>(x)) + 0.0f;
