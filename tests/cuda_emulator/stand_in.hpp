@@ -118,6 +118,8 @@ inline std::string stand_in_path() {
                            "stand_in_nvrtc.cpp",
                            "stand_in_cublaslt.cpp",
                            "stand_in_state.hpp",
+                           "fake_driver/declared_shared.hpp",
+                           "fake_driver/limits.hpp",
                            "module.hpp",
                            "host_compiler.hpp",
                            "object_cache.hpp",

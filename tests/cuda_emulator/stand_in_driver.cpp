@@ -39,8 +39,6 @@ driver_result refuse_in_capture() {
   return state::instance().capturing() ? driver_result::stream_capture_unsupported : ok;
 }
 
-constexpr int multiprocessors = 4;
-
 // Null for the default stream, which every context has.
 context_object* context_of(stream_handle handle) {
   return handle == nullptr ? nullptr : handle->context;
@@ -310,7 +308,7 @@ driver_result cuDeviceGetAttribute(int* value, device_attribute which, device_nu
     case device_attribute::max_shared_memory_per_block:
       return *value = static_cast<int>(shared_without_permission), ok;
     case device_attribute::multiprocessor_count:
-      return *value = multiprocessors, ok;
+      return *value = static_cast<int>(state::instance().settings["multiprocessors"]), ok;
     case device_attribute::l2_cache_size:
       return *value = 4 << 20, ok;
     case device_attribute::max_threads_per_multiprocessor:
@@ -662,7 +660,8 @@ driver_result cuOccupancyMaxActiveClusters(int* clusters, function_handle functi
   int blocks = 0;
   const driver_result result =
       cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(threads), config->shared_bytes);
-  *clusters = static_cast<int>(std::max(1u, static_cast<unsigned>(blocks * multiprocessors) / cluster));
+  const auto all = static_cast<unsigned>(blocks) * static_cast<unsigned>(state::instance().settings["multiprocessors"]);
+  *clusters = static_cast<int>(std::max(1u, all / cluster));
   return result;
 }
 driver_result cuLaunchKernel(function_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -287,5 +287,6 @@ TEST_CASE("a driver takes all launches of row programs, whatever the length of t
           CHECK(refusal == "");
         }
   CHECK(device.count("cuFuncSetAttribute") > 100);  // kernels that need permission for their shared memory
+  kiln::cuda::empty_cache();
   device.reset();
 }

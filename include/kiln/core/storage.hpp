@@ -116,13 +116,14 @@ struct storage {
 };
 
 namespace detail {
-/// Waits until no copy of another device reads a block; null where there is no such device, which sets it.
-inline void (*wait_for_copies)(const storage&) = nullptr;
+/// Waits until no copy to another device reads a block; null until a device makes memory that it reads by itself.
+inline constinit std::atomic<void (*)(const storage&)> wait_for_copies = nullptr;
 }  // namespace detail
 
 /// Before the host overwrites elements of a block in place: copies to other devices that are under way end first.
 inline void before_overwriting(const storage& block) {
-  if (block.foreign && detail::wait_for_copies) detail::wait_for_copies(block);
+  if (!block.foreign) return;
+  if (const auto wait = detail::wait_for_copies.load(std::memory_order_acquire)) wait(block);
 }
 
 /// When the elements of a block were as an expression wants them.

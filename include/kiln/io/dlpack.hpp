@@ -191,8 +191,9 @@ dlpack::managed_tensor_versioned* to_dlpack_versioned(const Tensor<T, Device>& x
   return lent;
 }
 
-/// A tensor of another library, elements shared: its deleter is called when nothing here uses them any more. Throws
-/// dtype_error, device_error or shape_error for one that is no Tensor<T, Device>; it is then still the caller's.
+/// A tensor of another library, elements shared: its deleter is called when no tensor here has them any more (see
+/// from_blob for work that a GPU has not done by then). Throws dtype_error, device_error or shape_error for one that is
+/// no Tensor<T, Device>; it is then still the caller's.
 template <Element T, class Device = Cpu>
 Tensor<T, Device> from_dlpack(dlpack::managed_tensor* managed) {
   if (!managed) throw value_error("from_dlpack: there is no tensor: give a pointer to one");

@@ -321,8 +321,9 @@ auto tensor(S value) {
 /// A tensor that looks at memory it does not own, `strides` elements apart along each axis: of the host, or with
 /// from_blob<Cuda> of a GPU. The memory may begin at any address, and must outlive the tensor and everything that
 /// shares its elements; `keep_alive` is held until then. What writes in place writes there; `t = a + 1` gives t memory
-/// of its own. Throws shape_error for negative sizes, value_error for a null pointer to elements, device_error for
-/// memory that is not the device's.
+/// of its own. On a GPU, queued work may still use the memory when `keep_alive` is released: work that its owner gives
+/// CUDA's default stream comes after it, other owners wait. Throws shape_error for negative sizes, value_error for a
+/// null pointer to elements, device_error for memory that is not the device's.
 template <class Device = Cpu, Element T>
 Tensor<T, Device> from_blob(T* data, const dims& sizes, const dims& strides, std::shared_ptr<void> keep_alive = nullptr,
                             Device where = {}) {

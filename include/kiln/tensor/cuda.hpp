@@ -20,8 +20,6 @@
 namespace kiln {
 namespace detail {
 
-inline const bool pinned_copies_are_known = (wait_for_copies = &cuda::wait_for_pinned_copies, true);
-
 /// A tape without leaves whose value is one number: what fills memory.
 template <Element T>
 struct number_program {

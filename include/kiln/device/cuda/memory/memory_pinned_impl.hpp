@@ -20,6 +20,7 @@ KILN_INLINE ref<storage> new_pinned_storage(std::size_t bytes, Cuda device) {
     throw memory_error(message("pinned memory: ", bytes, " bytes are more than any machine has; copy in parts"));
   }
   detail::pinned_block* const block = detail::pinned_memory::instance().allocate(bytes, device);
+  kiln::detail::wait_for_copies.store(&wait_for_pinned_copies, std::memory_order_release);
   auto* made = new storage;
   made->data = block->start;
   made->bytes = bytes;
@@ -42,12 +43,14 @@ KILN_INLINE void record_pinned_use(const storage& memory, const stream& user) {
 
 KILN_INLINE void wait_for_pinned_copies(const storage& memory) {
   if (!is_pinned(memory)) return;
-  std::vector<stream> users;
-  {
+  auto& users = static_cast<detail::pinned_block*>(memory.owner)->users;
+  const auto known = [&] {
     const std::lock_guard lock(detail::pinned_memory::instance().mutex);
-    users.swap(static_cast<detail::pinned_block*>(memory.owner)->users);
-  }
-  for (const stream& user : users) user.synchronize();
+    return users;
+  }();
+  for (const stream& user : known) user.synchronize();
+  const std::lock_guard lock(detail::pinned_memory::instance().mutex);
+  for (const stream& user : known) std::erase(users, user);
 }
 
 KILN_INLINE pinned_statistics pinned_memory_stats() {
