@@ -152,8 +152,7 @@ bool find_kernel(function_object& function) {
 // Compiles the text of a function that has no code yet. Throws emulate::failure.
 void need_code(function_object& function) {
   module_object& module = *function.module;
-  if (module.code == nullptr)
-    module.code = std::make_unique<emulate::module>(module.text->text, *module.text->headers);
+  if (module.code == nullptr) module.code = std::make_unique<emulate::module>(module.text->text, *module.text->headers);
   if (function.kernel.run == nullptr) find_kernel(function);
 }
 

@@ -164,8 +164,8 @@ int nvrtcCompileProgram(program* made, int count, const char* const* options) {
       const long declared = emulate::declared_shared_of(made->text, names[0], made->headers);
       constexpr std::size_t gaps = 256;
       if (too_much(shared)) return compilation;
-      if (declared >= 0 && (shared > static_cast<std::size_t>(declared) + gaps ||
-                            shared + gaps < static_cast<std::size_t>(declared)))
+      if (declared >= 0 &&
+          (shared > static_cast<std::size_t>(declared) + gaps || shared + gaps < static_cast<std::size_t>(declared)))
         throw emulate::failure("the fake driver reads " + std::to_string(declared) + " bytes of shared memory in " +
                                names[0] + ", and the compiler made " + std::to_string(shared));
     }

@@ -72,7 +72,7 @@ struct function_object {
   std::size_t dynamic_shared_limit = 0;
 };
 struct module_object {
-  std::unique_ptr<emulate::module> code;       // null: a text that is compiled when one of its kernels is to run
+  std::unique_ptr<emulate::module> code;      // null: a text that is compiled when one of its kernels is to run
   const stand_in::kept_text* text = nullptr;  // of a module without code
   context_object* context = nullptr;
   std::size_t kernels = 0;
@@ -90,7 +90,7 @@ struct state {
   std::recursive_mutex mutex;
   std::map<std::string, long long> settings{{"devices", 2},    {"version", 13000},    {"memory", 1LL << 30},
                                             {"registers", 32}, {"relu_keeps_nan", 1}, {"architecture", 90},
-                                            {"seed", 1},       {"run_kernels", 1},  {"multiprocessors", 4}};
+                                            {"seed", 1},       {"run_kernels", 1},    {"multiprocessors", 4}};
   std::map<std::string, long long> counts;
   std::string report;  // what the emulator said of the kernel that failed
   driver_result final_error = driver_result::success;

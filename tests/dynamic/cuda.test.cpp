@@ -246,16 +246,26 @@ struct row_function {
 constexpr std::int64_t row_axis[] = {1};
 constexpr row_function row_functions[] = {
     {"softmax", [](const tensor& x, const tensor&, const tensor&) { return softmax(x, 1); }},
-    {"softmax(x + w)", [](const tensor& x, const tensor& w, const tensor&) { return softmax(call("add", {x, w}), 1); }},
-    {"softmax * s", [](const tensor& x, const tensor&, const tensor& s) { return call("mul", {softmax(x, 1), s}); }},
+    {"softmax(x + w)",
+     [](const tensor& x, const tensor& w, const tensor&) {
+       return softmax(call("add", {x, w}), 1);
+     }},
+    {"softmax * s",
+     [](const tensor& x, const tensor&, const tensor& s) {
+       return call("mul", {softmax(x, 1), s});
+     }},
     {"log_softmax", [](const tensor& x, const tensor&, const tensor&) { return log_softmax(x, 1); }},
     {"logsumexp",
      [](const tensor& x, const tensor&, const tensor&) { return reduce("logsumexp", x, row_axis, false); }},
     {"layer_norm", [](const tensor& x, const tensor&, const tensor&) { return layer_norm(x, row_axis); }},
     {"layer_norm * w",
-     [](const tensor& x, const tensor& w, const tensor&) { return call("mul", {layer_norm(x, row_axis), w}); }},
+     [](const tensor& x, const tensor& w, const tensor&) {
+       return call("mul", {layer_norm(x, row_axis), w});
+     }},
     {"layer_norm * s",
-     [](const tensor& x, const tensor&, const tensor& s) { return call("mul", {layer_norm(x, row_axis), s}); }},
+     [](const tensor& x, const tensor&, const tensor& s) {
+       return call("mul", {layer_norm(x, row_axis), s});
+     }},
 };
 
 }  // namespace

@@ -21,9 +21,9 @@ inline bool is_name_character(char c) {
 /// Bytes of a type that kernels declare arrays of; 0 if it is not known.
 inline std::size_t bytes_of_type(std::string_view type) {
   constexpr std::pair<std::string_view, std::size_t> known[] = {
-      {"double", 8}, {"int64", 8}, {"uint64", 8}, {"float", 4},    {"int", 4},  {"unsigned", 4}, {"int32", 4},
-      {"uint32", 4}, {"half", 2},  {"int16", 2},  {"bfloat16", 2}, {"int8", 1}, {"uint8", 1},    {"bool", 1},
-      {"char", 1}};
+      {"double", 8},   {"int64", 8}, {"uint64", 8}, {"float", 4}, {"int", 4},
+      {"unsigned", 4}, {"int32", 4}, {"uint32", 4}, {"half", 2},  {"int16", 2},
+      {"bfloat16", 2}, {"int8", 1},  {"uint8", 1},  {"bool", 1},  {"char", 1}};
   for (const auto& [name, bytes] : known)
     if (name == type) return bytes;
   return 0;
