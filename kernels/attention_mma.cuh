@@ -15,8 +15,8 @@ template <int Warps, int M, int Steps>
 struct mma_tiling {
   static constexpr int warps = Warps, m = M, rows = 16 * M * Warps, steps = Steps, threads = 32 * Warps;
 };
-/// Of rows of W elements. Each matrix that ldmatrix brings for the right operand serves 16 M rows: with M = 1 shared
-/// memory is busier than the tensor cores. M is 2 where the registers allow it: not with what `Extras` need.
+/// The tilings for rows of W elements. What ldmatrix brings for a right operand serves 16 M rows: with M = 1 shared
+/// memory is busier than the tensor cores. M is 2 where the registers allow it, which they do not with `Extras`.
 template <int W, bool Extras>
 struct attention_mma_tiles {
   using forward = mma_tiling<4, Extras ? 1 : 2, 64>;
@@ -24,8 +24,8 @@ struct attention_mma_tiles {
   using backward_keys = mma_tiling<4, (Extras || W > 64 ? 1 : 2), (Extras || W <= 64 ? 32 : 64)>;
 };
 
-/// Weights are powers of two of the scores less a base, which is the largest score when it is set. It is set anew, and
-/// what was summed is made smaller, only once a score is so much larger: weights up to 256 lose nothing.
+/// A weight is 2 to the score less a base: the largest score when the base was set. The base is set again, and the sums
+/// are scaled, only when a score exceeds it by more than this: weights up to 256 cost no accuracy.
 inline constexpr float most_growth = 8;
 
 /// 2^x by the hardware's instruction, within 2 ulp; results below the normal numbers are 0.
@@ -46,9 +46,10 @@ __device__ constexpr bool fits_forward(int rows, int threads, int bytes) {
   return rows == Tiling::rows && threads == Tiling::threads && bytes == 2 * W * (Tiling::rows + 3 * Tiling::steps) + 16;
 }
 
-/// Which weights of a warp's scores dropout keeps: bit 4 (j % 8) + e of [i][j / 8] is that of sum[i][j][e]. Lanes of a
-/// row are queries, of which the warp's first is `row`, counted over all matrices. Two lanes share the words of four
-/// keys: the even one draws those of the upper row, the odd one those of the lower, and they exchange halves.
+/// Which of a warp's weights dropout keeps: bit 4 (j % 8) + e of [i][j / 8] says it of weight[i][j][e]. Rows are
+/// queries, of which `row` is the warp's first, counted over all matrices; columns are keys from `k0` on. Two lanes
+/// share the words of four keys: the even one draws those of the upper row, the odd one those of the lower, and they
+/// exchange halves.
 template <int M, int N>
 __device__ inline void draw_rows(uint32 (&kept)[M][(N + 7) / 8], const attention_shape& s, uint64 first, int64 row,
                                  int64 k0) {
@@ -98,7 +99,7 @@ __device__ inline void store_rows(T* to, const float (&from)[M][V][4], int first
         if (8 * j < left && add) a += value_of(here[0]);
         if (8 * j + 1 < left && add) b += value_of(here[1]);
         if (pairs) {
-          if (8 * j < left) *reinterpret_cast<uint32*>(here) = packed<T>(a, b);
+          if (8 * j < left) *reinterpret_cast<vec<T, 2>*>(here) = bits_as<vec<T, 2>>(packed<T>(a, b));
         } else {
           if (8 * j < left) here[0] = stored_as<T>(a);
           if (8 * j + 1 < left) here[1] = stored_as<T>(b);
@@ -107,7 +108,8 @@ __device__ inline void store_rows(T* to, const float (&from)[M][V][4], int first
     }
 }
 
-/// Hides the scores of keys that a query does not see. Rows of scores are queries from `q0` on, `keys` keys are left.
+/// Sets scores of keys that a query does not see to -inf. Rows are queries: row r sees the first `keys` columns, and of
+/// a causal job those up to `ahead` + r.
 template <int M, int N>
 __device__ inline void hide_unseen(float (&score)[M][N][4], int ahead, int keys, bool causal) {
   const int thread = opaque(int(threadIdx.x));

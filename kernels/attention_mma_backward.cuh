@@ -17,8 +17,8 @@ __device__ constexpr bool fits_backward(int more, int rows, int threads, int byt
          bytes == 4 * W * Tiling::rows + 2 * (4 * W + more) * Tiling::steps + 32;
 }
 
-/// Which weights dropout keeps, as draw_rows() has it, where rows are keys and columns are queries. Four lanes of one
-/// column share the words of their four keys: each draws those of one query and four keys for all of them.
+/// The same as draw_rows() where rows are keys and columns are queries. Four lanes share the words of four keys: each
+/// draws those of one query and four keys for all of them.
 template <int M, int N>
 __device__ inline void draw_columns(uint32 (&kept)[M][(N + 7) / 8], const attention_shape& s, uint64 first, int64 row,
                                     int64 k0) {
@@ -42,7 +42,7 @@ __device__ inline void draw_columns(uint32 (&kept)[M][(N + 7) / 8], const attent
     }
 }
 
-/// Sets weights that dropout takes to 0.
+/// Sets weights that dropout does not keep to 0, and scales the others.
 template <int M, int N>
 __device__ inline void drop(float (&weight)[M][N][4], const uint32 (&kept)[M][(N + 7) / 8], float by) {
 #pragma unroll

@@ -22,8 +22,8 @@ inline int attention_width(const attention_job& job) {
 
 /// The text that a job takes.
 inline attention_text text_of(const attention_job& job, attention_kernel which) {
-  const bool plain =
-      size_of(job.type) == 2 && !job.added.data && !job.allowed.data && job.dropout <= 0 && job.scale > 0;
+  const bool plain = size_of(job.type) == 2 && !job.added.data && !job.allowed.data && job.dropout <= 0 &&
+                     job.scale >= std::numeric_limits<float>::min();
   return {which, job.type, attention_width(job), !plain};
 }
 
