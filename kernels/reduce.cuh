@@ -86,6 +86,55 @@ __device__ inline T collect_shares(const uint64* shares, T x, Fold fold) {
   return x;
 }
 
+/// Steps of N neighbours, one for each of `Lanes` lanes, added up over the warps of a block: the first `some` sums go to
+/// `to`. `left` has room for a step of each lane of each warp.
+template <int Warps, int Lanes, int N, class T, class Index>
+__device__ inline void store_sum_of_warps(vec<T, N>* left, const vec<T, N>& x, T* to, Index some) {
+  static_assert(Lanes * N <= 32 * Warps, "store_sum_of_warps: a thread adds up one sum");
+  const int lane = int(threadIdx.x % 32), place = int(threadIdx.x);
+  if (lane < Lanes) left[place / 32 * Lanes + lane] = x;
+  __syncthreads();
+  if (place < Lanes * N && place < some) {
+    const T* const places = reinterpret_cast<const T*>(left) + place;
+    T sum = places[0];
+#pragma unroll
+    for (int warp = 1; warp < Warps; ++warp) sum += places[warp * Lanes * N];
+    to[place] = sum;
+  }
+  __syncthreads();  // before the next one writes there
+}
+
+/// What is loaded from an index that is forgotten, or computed from a vector that is, the compiler loads and computes
+/// again, and does not keep in registers from one pass to the next.
+__device__ inline int32 forgotten(int32 i) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(i));
+#endif
+  return i;
+}
+__device__ inline int64 forgotten(int64 i) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(i));
+#endif
+  return i;
+}
+template <class T, int N>
+__device__ inline void forget(vec<T, N>& x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(vec<T, N>) % 4 == 0) {
+    union {
+      vec<T, N> elements;
+      uint32 words[sizeof(vec<T, N>) / 4];
+    } both = {x};
+#pragma unroll
+    for (int k = 0; k < int(sizeof(vec<T, N>) / 4); ++k) asm volatile("" : "+r"(both.words[k]));
+    x = both.elements;
+  }
+#else
+  (void)x;
+#endif
+}
+
 /// A vector copied to shared memory while the thread goes on (sm_80 and newer) ...
 template <class T, int N>
 __device__ inline void copy_ahead(vec<T, N>* to, const T* from) {

@@ -222,4 +222,24 @@ struct alignas(sizeof(T) * N) vec {
   __device__ inline const T& operator[](int i) const { return at[i]; }
 };
 
+/// Element k as it is computed with.
+template <class T, int N>
+__device__ inline typename computed_in<T>::type value_at(const vec<T, N>& x, int k) {
+  return value_of(x[k]);
+}
+/// Of two neighbours in a word one instruction makes the one, another the other.
+template <int N>
+__device__ inline float value_at(const vec<bfloat16, N>& x, int k) {
+  if constexpr (N % 2 == 0) {
+    union {
+      vec<bfloat16, N> elements;
+      uint32 words[N / 2];
+    } both = {x};
+    const uint32 word = both.words[k / 2];
+    return bits_as<float>(k % 2 != 0 ? word & 0xffff0000u : word << 16);
+  } else {
+    return to_float(x[k]);
+  }
+}
+
 }  // namespace kiln::kernels

@@ -82,6 +82,32 @@ TEST_CASE("schedule: gradients of leaves that were broadcast are sums over the a
   run_all(tasks, 2e-5);
 }
 
+TEST_CASE("schedule: sums over long rows are added up where the rows are held, and not written out") {
+  std::deque<whole_task> tasks;
+  for (const auto type : {dtype::float32, dtype::bfloat16}) {
+    constexpr std::int64_t rows = 20, length = 8192;
+    whole_task& t = tasks.emplace_back();
+    const symbol x = t.tape.leaf(0, type), w = t.tape.leaf(1, type), g = t.tape.leaf(2, type);
+    t.tape.result(g * w - row_sum(g * w) * x * 0.125);
+    t.tape.result(g * x);
+    t.what = cuda::task_for(view_of(t.tape.p), {rows, length});
+    t.what.reduced_axes = 2;
+    t.place(0, {length, 1});
+    t.place(1, {0, 1});
+    t.place(2, {length, 1});
+    t.what.results[0].type = t.what.results[1].type = type;
+    t.place_result(0, {length, 1});
+    t.place_result(1, {0, 1});
+    t.make();
+    CHECK(t.launches.size() == 2);  // the rows, and what adds up a row of sums for each block
+    CHECK(t.scratch.size() == 1);
+    CHECK(t.scratch[0].size() == static_cast<std::size_t>(t.launches[0].blocks * length) * sizeof(float));
+    CHECK(t.launches[0].blocks == 3 * t.launches[0].how.least_blocks);
+    CHECK(static_cast<std::size_t>(t.launches[0].how.step) * size_of(type) == 16);
+  }
+  run_all(tasks, 2e-5);
+}
+
 TEST_CASE("schedule: a large reduction is one launch, whatever follows from it") {
   std::deque<whole_task> tasks;
   // sqrt(sum(x * x)) * x1 - max(x * x2), over operands in all the ways that they may lie in.

@@ -63,5 +63,5 @@ TEST_CASE("source: a grid has a thread for every step, a warp or a block for eve
   p.shape = cuda::kernel_shape::warp_per_row;
   p.threads = 128;
   CHECK(blocks_for(p, job, 10000) == 25);
-  CHECK(shares_of(p, 25) == 100);
+  CHECK(shares_of(p, 25) == 25);
 }

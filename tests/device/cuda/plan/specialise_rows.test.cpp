@@ -65,7 +65,7 @@ TEST_CASE("specialise_rows: short rows leave lanes of a warp to other rows") {
     CHECK(p.held == held);
   }
   CHECK(cuda::rows_per_block(plan_for(64)) == 16);
-  CHECK(cuda::shares_of(plan_for(64), 3) == 12);  // one for each warp all the same
+  CHECK(cuda::shares_of(plan_for(64), 3) == 3);  // one for each block
 }
 
 TEST_CASE(
@@ -119,6 +119,80 @@ TEST_CASE("specialise_rows: longer rows are held by as few blocks of a cluster a
   CHECK(cuda::whole_clusters(p, 30) == 24);
   CHECK(cuda::whole_clusters(p, 3) == 8);
   CHECK(p.key().find("cluster_per_row rank 2 row 1 step 4 int32 threads 1024 cluster 8 held") == 0);
+}
+
+TEST_CASE("specialise_rows: what every row reads again takes no registers, and a warp then holds 1024 elements") {
+  for (const dtype type : {dtype::float32, dtype::bfloat16}) {
+    sheet s;
+    const symbol x = s.leaf(0, type);
+    s.result((x - row_sum(x)) * s.leaf(1, type));
+    cuda::task job = cuda::task_for(view_of(s.p), {600, 1024});
+    job.reduced_axes = 0b10;
+    job.leaves[0] = {memory, {1024, 1}, type};
+    job.leaves[1] = {memory + 16384, {0, 1}, type};
+    job.results[0] = {memory + 32768, {1024, 1}, type, false};
+    const cuda::plan p = cuda::plan_rows(job);
+    CHECK(p.shape == cuda::kernel_shape::warp_per_row);
+    CHECK(p.lanes == 32);
+    CHECK(p.held * p.step == 32);
+    CHECK(p.leaves[1].kept == cuda::row_place::memory);
+  }
+  // Of one row there is no other.
+  sheet s;
+  s.result(s.leaf(0) - row_sum(s.leaf(0)));
+  cuda::task job = cuda::task_for(view_of(s.p), {1024});
+  job.reduced_axes = 1;
+  job.leaves[0] = {memory, {1}, dtype::float32};
+  job.results[0] = {memory + 16384, {1}, dtype::float32, false};
+  CHECK(cuda::plan_rows(job).leaves[0].kept == cuda::row_place::registers);
+}
+
+TEST_CASE("specialise_rows: a plan says where a row is exactly what its threads hold, which is no more than it takes") {
+  for (const auto& [length, held, filled] : {std::tuple{256, 2, true},
+                                             {260, 3, false},
+                                             {512, 4, true},
+                                             {640, 5, true},
+                                             {768, 6, true},
+                                             {770, 13, false},
+                                             {1024, 8, true}}) {
+    CAPTURE(length);
+    const cuda::plan p = plan_for(length);
+    CHECK(p.held == held);
+    CHECK(p.filled == filled);
+  }
+}
+
+TEST_CASE("specialise_rows: of sums over the rows few blocks run at once, with the next row on its way") {
+  const auto plan_of = [](std::int64_t length, dtype type) {
+    sheet s;
+    const symbol x = s.leaf(0, type), g = s.leaf(1, type);
+    s.result(g - row_sum(g * x));
+    s.result(g * x);
+    cuda::task job = cuda::task_for(view_of(s.p), {600, length});
+    job.reduced_axes = 0b10;
+    for (std::size_t k = 0; k < 2; ++k) job.leaves[k] = {memory + 64 * k, {length, 1}, type};
+    job.results[0] = {memory + 16384, {length, 1}, type, false};
+    job.results[1] = {memory + 32768, {0, 1}, type, false};
+    return cuda::plan_rows(job);
+  };
+  for (const auto& [length, type, threads, blocks] : {std::tuple{1024, dtype::bfloat16, 512, 1},
+                                                      {1024, dtype::float32, 384, 1},
+                                                      {4096, dtype::bfloat16, 128, 4},
+                                                      {8192, dtype::bfloat16, 256, 2},
+                                                      {8192, dtype::float32, 512, 1},
+                                                      {16384, dtype::bfloat16, 512, 1}}) {
+    CAPTURE(length);
+    CAPTURE(type);
+    const cuda::plan p = plan_of(length, type);
+    CHECK(p.threads == threads);
+    CHECK(p.least_blocks == blocks);
+    CHECK(p.leaves[0].kept == cuda::row_place::ahead);
+    CHECK(p.leaves[1].kept == cuda::row_place::ahead);
+    CHECK(p.shared_bytes == 2 * static_cast<std::size_t>(length) * size_of(type) *
+                                (p.shape == cuda::kernel_shape::warp_per_row ? static_cast<std::size_t>(threads / 32) : 1));
+    CHECK(p.shared_bytes * static_cast<std::size_t>(blocks) < cuda::most_row_bytes);
+    CHECK(p.step * static_cast<int>(size_of(type)) == 16);
+  }
 }
 
 TEST_CASE("specialise_rows: results narrower than the domain are sums") {

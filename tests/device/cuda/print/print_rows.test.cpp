@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 using namespace rows_test;
@@ -69,6 +70,35 @@ TEST_CASE("print_rows: reductions and norms over rows of all lengths, value and 
     c.check(start, tolerance(c.written.results[0].type));
   }
   CHECK(shapes.size() == 2);
+}
+
+TEST_CASE("print_rows: weights' gradients are added up in registers while the next row is copied") {
+  std::deque<row_case> cases;
+  for (const auto& [rows, length, type] : {std::tuple{70, 64, dtype::bfloat16},
+                                           {40, 768, dtype::bfloat16},
+                                           {37, 1024, dtype::bfloat16},
+                                           {37, 1024, dtype::float32},
+                                           {33, 1024, dtype::float16},
+                                           {20, 1000, dtype::float64},
+                                           {5, 8192, dtype::bfloat16},
+                                           {5, 8192, dtype::float32},
+                                           {4, 12288, dtype::float16}})
+    for (const formula& f : formulas())
+      if (f.leaves == 3) plan_and_print(cases.emplace_back(f, type, true, rows, length));
+  const emulated::module module(together(cases));
+  std::set<cuda::kernel_shape> shapes;
+  int ahead = 0;
+  for (row_case& c : cases) {
+    shapes.insert(c.how.shape);
+    ahead += c.printed.text.find("copy_ahead") != std::string::npos;
+    const auto start = c.before();
+    run(c, module, 2);
+    c.check(start, 5 * tolerance(c.written.results[0].type));
+  }
+  CHECK(shapes.size() == 2);
+  CHECK(ahead == 8);  // shared memory has no room for that of doubles
+  const auto& nvrtc = nvrtc_test::library::instance();
+  if (nvrtc.available()) CHECK(nvrtc.ptx(together(cases), 90).find(".local") == std::string::npos);
 }
 
 TEST_CASE("print_rows: rows too long for registers are walked through once per pass") {

@@ -55,6 +55,8 @@ class scheduler {
   static constexpr std::int64_t shortest_to_cut = 16384;
   /// Rows and parts of rows.
   static constexpr std::int64_t shortest_row_to_cut = 32768, shortest_part = 4096;
+  /// Sums for every place of a longer row do not fit the registers.
+  static constexpr std::int64_t longest_summed_row = 16384;
 
   // Rows that would keep less than half of the device busy, one block each, or one cluster.
   bool few_long_rows(const task& job) const {
@@ -72,7 +74,7 @@ class scheduler {
     return false;
   }
   // Whether one kernel can hold all sums of a task that is not itself one value per row.
-  static bool rows_can_sum(task job) {
+  bool rows_can_sum(task job) const {
     if (!narrow(job)) return true;
     if (count_reductions(job.tape) == 0) set_row(job);
     order_axes(job);
@@ -89,10 +91,9 @@ class scheduler {
         moves &= y.strides[i] != 0;
       }
       if (!fixed && !moves) return false;
-      // Sums for every place of a long row would not fit the registers.
-      if (fixed && job.domain.rank() > 1 && y.strides.back() != 0 && job.domain.back() > 4096) return false;
     }
-    return true;
+    plan p;
+    return job.domain.back() <= longest_summed_row && find_row_plan(job, p, device_.shared_bytes, device_.cluster);
   }
   // A map with sums becomes a row program along the axes that the sums do not share with the rest: those along which
   // some result stays, else the last axis.
@@ -142,7 +143,9 @@ class scheduler {
     push(job, p);
     if (!leaves_shares) return;
     launch& mine = launches.back();
-    mine.blocks = whole_clusters(p, std::min<std::int64_t>(mine.blocks, 2 * device_.processors));
+    // A share is a row: no more blocks than run at once.
+    if (p.least_blocks > 0)
+      mine.blocks = whole_clusters(p, std::min(mine.blocks, std::int64_t{p.least_blocks} * device_.processors));
     const std::int64_t shares = shares_of(p, mine.blocks), length = job.domain.back();
     mine.scratch.assign(job.results.size(), 0);
     std::vector<task> folds;

@@ -89,9 +89,9 @@ int rows_per_block(const plan& p);
 /// device. Threads walk on by the whole grid until nothing is left, so any number of whole clusters will do.
 std::int64_t blocks_for(const plan& p, const task& job, std::int64_t resident);
 
-/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks, one for each warp, block
-/// or cluster that holds rows: rows of as many values as
-/// the row has for results summed across rows, single values for those summed altogether.
+/// How many shares a row program leaves in scratch memory where it runs in `blocks` blocks, one for each block or
+/// cluster: rows of as many values as the row has for results summed across rows, single values for those summed
+/// altogether.
 std::int64_t shares_of(const plan& p, std::int64_t blocks);
 
 }  // namespace kiln::cuda

@@ -157,7 +157,7 @@ KILN_INLINE std::int64_t blocks_for(const plan& p, const task& job, std::int64_t
 }
 
 KILN_INLINE std::int64_t shares_of(const plan& p, std::int64_t blocks) {
-  return blocks * (p.shape == kernel_shape::warp_per_row ? p.threads / 32 : 1) / p.cluster;
+  return blocks / p.cluster;
 }
 
 }  // namespace kiln::cuda

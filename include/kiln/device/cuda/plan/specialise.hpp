@@ -29,11 +29,12 @@ enum class access : std::uint8_t {
   turned_each,  ///< ... one by one: not aligned for vectors
 };
 
-/// Where a block keeps its part of a row of a leaf that several passes read.
+/// Where the threads that hold a row have their part of a leaf's row.
 enum class row_place : std::uint8_t {
-  registers,
-  shared,  ///< shared memory, from the first pass that reads it
-  ahead,   ///< registers, which are filled from shared memory: the next row is copied there while this one is worked on
+  registers,  ///< loaded as a whole before the first pass
+  shared,     ///< shared memory, from the first pass that reads it
+  ahead,      ///< registers, filled from shared memory: the next row is copied there while this one is worked on
+  memory,     ///< nowhere: each pass that needs it reads it, mostly from a cache
 };
 
 struct operand_plan {
@@ -112,6 +113,7 @@ struct plan {
   bool reduction_rooted = false;          ///< the results are one value per row
   bool cut = false;                       ///< columns: the rows are cut into parts, each with results of its own
   bool even = false;                      ///< row programs, reduce_all: a row is whole steps, none ends within one
+  bool filled = false;                    ///< row programs in registers: a row is exactly the steps that threads hold
   std::vector<operand_plan> leaves = {};  ///< per slot
   std::vector<std::int16_t> same_as = {};  ///< per slot: the first slot that holds the same tensor
   std::vector<operand_plan> results = {};  ///< per result

@@ -10,7 +10,8 @@ namespace detail {
 
 KILN_INLINE std::string text_of(const operand_plan& x) {
   std::string out = name(x.how);
-  if (x.kept != row_place::registers) out += x.kept == row_place::shared ? " shared" : " ahead";
+  constexpr const char* places[] = {"", " shared", " ahead", " memory"};
+  out += places[static_cast<std::size_t>(x.kept)];
   if (x.axes == 0) return out;
   out += "(";
   for (int i = 0; i < 8; ++i)
@@ -187,7 +188,7 @@ KILN_INLINE std::string plan::key() const {
   if (at_once != 1) out += message(" at once ", at_once);
   if (reduction_rooted) out += " to rows";
   if (cut) out += " cut";
-  if (even) out += " even";
+  if (even) out += filled ? " filled" : " even";
   if (!apart) out += " overlapping";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].how == access::unused) continue;

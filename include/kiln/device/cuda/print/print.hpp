@@ -54,6 +54,16 @@ class lines {
     }
   }
   const std::string& text() const { return text_; }
+  /// Whether an identifier occurs.
+  bool mentions(std::string_view name) const {
+    const auto within = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+                                            (c >= '0' && c <= '9'); };
+    for (std::size_t at = text_.find(name); at != text_.npos; at = text_.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if ((at == 0 || !within(text_[at - 1])) && (end == text_.size() || !within(text_[end]))) return true;
+    }
+    return false;
+  }
 
  private:
   std::string text_;

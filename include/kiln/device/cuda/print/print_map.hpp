@@ -149,13 +149,15 @@ class walk {
   /// How many elements of a step exist, as the text says it.
   std::string some() const { return p_.even ? std::to_string(p_.step) : "some"; }
   /// What loads a step of a leaf from place i on.
-  std::string load_step(int slot) const { return load_step(slot, some()); }
-  std::string load_step(int slot, const std::string& count) const {
+  std::string load_step(int slot, bool again = false) const { return load_step(slot, some(), again); }
+  /// `again`: also where the same step was loaded before.
+  std::string load_step(int slot, const std::string& count, bool again = false) const {
     const operand_plan& x = leaf(slot);
-    const std::string name = leaf_name(slot), from = begin(name, x), stride = message(name, "_s", p_.rank - 1);
-    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + i, ", count, ")");
-    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + i, ", count, ")");
-    return message("load_strided<", p_.step, ">(", from, " + i * ", stride, ", ", stride, ", ", count, ")");
+    const std::string name = leaf_name(slot), from = begin(name, x), stride = message(name, "_s", p_.rank - 1),
+                      i = again ? "forgotten(i)" : "i";
+    if (x.how == access::vectors) return message("load_vector<", p_.step, ">(", from, " + ", i, ", ", count, ")");
+    if (x.how == access::each) return message("load_each<", p_.step, ">(", from, " + ", i, ", ", count, ")");
+    return message("load_strided<", p_.step, ">(", from, " + ", i, " * ", stride, ", ", stride, ", ", count, ")");
   }
   bool moves_along(int slot) const { return leaf(slot).how >= access::vectors; }
   /// Several steps of the row at hand, `apart` elements from each other.
@@ -238,7 +240,7 @@ class walk {
   std::string element(int i) const {
     const std::string name = leaf_name(t_[i].slot);
     if (is_address(t_[i].slot)) return address(t_[i].slot, " + k");
-    return leaf(t_[i].slot).how == access::row ? name + "_at" : message("value_of(", name, "_at[k])");
+    return leaf(t_[i].slot).how == access::row ? name + "_at" : message("value_at(", name, "_at, k)");
   }
   void declare_results(lines& out) const {
     for (int r = 0; r < t_.result_count; ++r) {

@@ -42,11 +42,11 @@ KILN_INLINE map_lines map_steps(const tape_view& t, const plan& p, statements& v
         map.of_step.add("vec<", storage_name(t[t[i].b].type), ", ", p.step, "> v", i, "_all[", p.at_once, "];");
         map.of_step.add("take_steps(v", i, "_all, ", values.at(t[i].a), ", ", at.address(slot, "", "begin"),
                         ", apart, size", p.rank - 1, " - begin);");
-        values.define(map.inside, i, message("value_of(v", i, "_all[u][k])"));
+        values.define(map.inside, i, message("value_at(v", i, "_all[u], k)"));
       } else {
         map.of_step.add("const auto v", i, "_at = taken_together<", p.step, ">(", values.at(t[i].a), ", ",
                         at.address(slot, ""), ", some);");
-        values.define(map.inside, i, message("value_of(v", i, "_at[k])"));
+        values.define(map.inside, i, message("value_at(v", i, "_at, k)"));
       }
     } else {
       values.define(to, i);

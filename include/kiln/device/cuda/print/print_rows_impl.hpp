@@ -60,6 +60,7 @@ class row_printer {
     at_.coordinates(out, steps_.index());
     results_.declare_row_sums(out);
     memory_.declare_kept(out);
+    memory_.load_row(out);
     for (int pass = 0; pass < memory_.passes(); ++pass) {
       define_row_values(out, pass);
       print_pass(out, pass);
@@ -92,26 +93,27 @@ class row_printer {
       if (reduces(t_, i) && memory_.facts(i).phase == pass + 1) reductions.push_back(i);
     for (const int i : reductions) begin_fold(out, t_, i);
     // Where rows are whole steps, nothing has to be asked of each element, and nothing at all of the first steps.
-    steps_.open(out);
-    steps_.skip_missing(out);
-    steps_.count_some(out);
+    lines inside;
+    steps_.skip_missing(inside);
+    steps_.count_some(inside);
     const std::vector<role> roles = memory_.roles_in(pass);
-    memory_.load(out, roles, pass);
-    if (delivers) results_.declare_step(out);
-    out.add("#pragma unroll");
-    out.open("for (int k = 0; k < ", p_.step, "; ++k)");
-    if (!p_.even) out.add("if (k >= some) continue;");
+    memory_.forget_step(inside, roles, pass);
+    memory_.load(inside, roles);
+    if (delivers) results_.declare_step(inside);
+    inside.add("#pragma unroll");
+    inside.open("for (int k = 0; k < ", p_.step, "; ++k)");
+    if (!p_.even) inside.add("if (k >= some) continue;");
     statements values = values_;  // element values live in this loop alone
     for (int i = 0; i < t_.size; ++i) {
       const role as = roles[static_cast<std::size_t>(i)];
-      if (as == role::each || as == role::read_back) memory_.define_element(out, values, i, as);
+      if (as == role::each || as == role::read_back) memory_.define_element(inside, values, i, as);
     }
-    for (const int i : reductions) out.add("v", i, " = fold", i, "(v", i, ", ", values.at(t_[i].a), ");");
-    if (delivers) results_.put_element(out, values);
+    for (const int i : reductions) inside.add("v", i, " = fold", i, "(v", i, ", ", values.at(t_[i].a), ");");
+    if (delivers) results_.put_element(inside, values);
     faults_ |= values.faults();
-    out.close();
-    if (delivers) results_.store_step(out);
-    out.close();
+    inside.close();
+    if (delivers) results_.store_step(inside);
+    steps_.loop(out, inside);
     if (pass == 0) memory_.copy_row(out, "row + all");
     std::vector<fold> folds;
     for (const int i : reductions) folds.push_back(fold_of(t_, i));

@@ -21,7 +21,8 @@ class row_memory {
     // In registers: leaves and expensive values stay from the pass that has them first.
     if (p.held > 0)
       find_kept(t, facts_, p.reduction_rooted, facts_.values.data(), [&](int i) {
-        return t[i].code == opcode::leaf ? !is_address(t[i]) : is_expensive(t, i) && !p.recompute;
+        if (t[i].code != opcode::leaf) return is_expensive(t, i) && !p.recompute;
+        return !is_address(t[i]) && place_of(t[i].slot) != row_place::memory;
       });
   }
 
@@ -36,17 +37,28 @@ class row_memory {
   void declare_kept(lines& out) const;
   /// Copies row `row` to where the next round of the loop takes it from.
   void copy_row(lines& out, std::string_view row) const;
-  /// The leaves that a step of a pass needs, wherever it has them from; those that are kept go to where they stay.
-  void load(lines& out, const std::vector<role>& roles, int pass) const;
+  /// Loads a row's part of the leaves that registers hold, all of it before any of it is used: a load then waits for
+  /// no other.
+  void load_row(lines& out) const;
+  /// Where registers are few: a later pass computes again what it needs of what load_row loaded.
+  void forget_step(lines& out, const std::vector<role>& roles, int pass) const;
+  /// The other leaves that a step of a pass needs, wherever it has them from; those that are kept go to where they
+  /// stay.
+  void load(lines& out, const std::vector<role>& roles) const;
   /// The value of instruction i for element k of a step.
   void define_element(lines& out, statements& values, int i, role as) const;
 
  private:
   bool kept(int i) const { return facts(i).kept >= 0; }
+  // Sums take registers from one row to the next, and of 1024 threads each has 64.
+  bool few_registers() const { return p_.held > 0 && (p_.least_blocks > 0 || p_.threads == 1024); }
   row_place place_of(int slot) const { return at_.leaf(slot).kept; }
-  std::string kept_at(int slot) const {
-    return message("x", slot, "_kept[h * ", p_.threads, p_.cluster > 1 ? " + threadIdx.x]" : " + lane]");
+  // Whether load_row loads the leaf at i. What is drawn is no memory to wait for.
+  bool loads_first(int i) const {
+    return p_.held > 0 && facts(i).at == level::element && !is_address(t_[i]) && !is_drawn(kind_of(t_[i])) &&
+           (place_of(t_[i].slot) == row_place::registers || place_of(t_[i].slot) == row_place::ahead);
   }
+  std::string kept_at(int slot) const { return message("x", slot, "_kept[h * ", p_.threads, " + threadIdx.x]"); }
 
   const plan& p_;
   const tape_view& t_;

@@ -23,7 +23,7 @@ KILN_INLINE void row_memory::declare_shared(lines& out) const {
   out.add("extern __shared__ __align__(16) uint64 row_memory[];");
   std::size_t words = 0;
   at_.each_leaf([&](int slot, dtype type) {
-    if (place_of(slot) == row_place::registers) return;
+    if (place_of(slot) != row_place::shared && place_of(slot) != row_place::ahead) return;
     out.add("auto* const x", slot, "_kept = reinterpret_cast<vec<", storage_name(type), ", ", p_.step,
             ">*>(row_memory + ", words, ");");
     words += static_cast<std::size_t>(p_.held * p_.threads * p_.step) * size_of(type) / 8;
@@ -32,8 +32,9 @@ KILN_INLINE void row_memory::declare_shared(lines& out) const {
 
 KILN_INLINE void row_memory::declare_kept(lines& out) const {
   for (int i = 0; i < t_.size; ++i) {
-    if (!kept(i) || (t_[i].code == opcode::leaf && place_of(t_[i].slot) == row_place::shared)) continue;
-    if (t_[i].code == opcode::leaf)
+    const bool leaf = t_[i].code == opcode::leaf;
+    if (leaf ? !loads_first(i) && !(kept(i) && place_of(t_[i].slot) != row_place::shared) : !kept(i)) continue;
+    if (leaf)
       out.add("vec<", storage_name(t_[i].type), ", ", p_.step, "> x", t_[i].slot, "_at[", p_.held, "];");
     else
       out.add("vec<", value_name(t_[i].type), ", ", p_.step, "> v", i, "_at[", p_.held, "];");
@@ -45,17 +46,38 @@ KILN_INLINE void row_memory::copy_row(lines& out, std::string_view row) const {
   out.open("if (const ", steps_.index(), " next = ", row, "; next < rows)");
   out.add("const ", steps_.index(), " row = next;");
   at_.coordinates(out, steps_.index());
-  steps_.open_held(out);
-  steps_.skip_missing(out);
+  lines copies;
+  steps_.skip_missing(copies);
   at_.each_leaf([&](int slot, dtype) {
     if (place_of(slot) == row_place::ahead)
-      out.add("copy_ahead(&", kept_at(slot), ", ", at_.begin(walk::leaf_name(slot), at_.leaf(slot)), " + i);");
+      copies.add("copy_ahead(&", kept_at(slot), ", ", at_.begin(walk::leaf_name(slot), at_.leaf(slot)), " + i);");
   });
-  out.close();
+  steps_.loop(out, copies);
   out.close();
 }
 
-KILN_INLINE void row_memory::load(lines& out, const std::vector<role>& roles, int pass) const {
+KILN_INLINE void row_memory::load_row(lines& out) const {
+  lines loads;
+  steps_.skip_missing(loads);
+  steps_.count_some(loads);
+  bool any = false;
+  for (int i = 0; i < t_.size; ++i) {
+    if (t_[i].code != opcode::leaf || !loads_first(i)) continue;
+    const int slot = t_[i].slot;
+    any = true;
+    loads.add("x", slot, "_at[h] = ", place_of(slot) == row_place::ahead ? kept_at(slot) : at_.load_step(slot), ";");
+  }
+  if (any) steps_.loop(out, loads);
+}
+
+KILN_INLINE void row_memory::forget_step(lines& out, const std::vector<role>& roles, int pass) const {
+  if (!few_registers() || pass == 0) return;
+  for (int i = 0; i < t_.size; ++i)
+    if (roles[static_cast<std::size_t>(i)] != role::none && t_[i].code == opcode::leaf && loads_first(i))
+      out.add("forget(x", t_[i].slot, "_at[h]);");
+}
+
+KILN_INLINE void row_memory::load(lines& out, const std::vector<role>& roles) const {
   std::vector<bool> seen(p_.leaves.size());
   for (int i = 0; i < t_.size; ++i) {
     const role as = roles[static_cast<std::size_t>(i)];
@@ -63,8 +85,9 @@ KILN_INLINE void row_memory::load(lines& out, const std::vector<role>& roles, in
     const int slot = t_[i].slot;
     if (seen[static_cast<std::size_t>(slot)]) continue;
     seen[static_cast<std::size_t>(slot)] = true;
-    const bool ahead = place_of(slot) == row_place::ahead, first = as == role::each;
-    const std::string value = ahead && pass == 0 ? kept_at(slot) : at_.load_step(slot);
+    if (loads_first(i)) continue;
+    const bool first = as == role::each;
+    const std::string value = at_.load_step(slot, few_registers() && place_of(slot) == row_place::memory);
     if (!kept(i)) {
       out.add("const auto x", slot, "_at = ", value, ";");
     } else if (place_of(slot) != row_place::shared) {
@@ -82,8 +105,8 @@ KILN_INLINE void row_memory::define_element(lines& out, statements& values, int 
   if (is_address(t_[i])) {
     values.define(out, i, at_.element(i));
   } else if (t_[i].code == opcode::leaf) {
-    const bool by_step = kept(i) && place_of(t_[i].slot) != row_place::shared;
-    values.define(out, i, message("value_of(x", t_[i].slot, by_step ? "_at[h][k])" : "_at[k])"));
+    const bool by_step = loads_first(i) || (kept(i) && place_of(t_[i].slot) != row_place::shared);
+    values.define(out, i, message("value_at(x", t_[i].slot, by_step ? "_at[h], k)" : "_at, k)"));
   } else if (as == role::read_back) {
     values.define(out, i, message("v", i, "_at[h][k]"));
   } else {

@@ -3,8 +3,10 @@
 // along rows, across them, or altogether.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <kiln/core/version.hpp>
 #include <kiln/device/cuda/print/print_map.hpp>
@@ -27,8 +29,7 @@ class row_results {
   /// After the passes: results that are one value per row.
   void deliver_rows(lines& out, statements& values) const;
   void deliver_row_sums(lines& out) const;
-  /// After the rows: the share of a result that those who hold rows have, one row, or one value. A warp with several
-  /// rows at a time has one share for all of them.
+  /// After the rows: the share of a result that a block or cluster has of its rows, one row, or one value.
   void deliver_shares(lines& out) const;
 
  private:
@@ -36,6 +37,10 @@ class row_results {
   bool of_elements(int r) const { return at_.wanted(r) && at_.sum(r) == summed::nothing; }
   void deliver_share_of_everything(lines& out, int r) const;
   void deliver_share_of_a_row(lines& out, int r) const;
+  // The number of a block or cluster among those that leave shares.
+  std::string holder() const {
+    return steps_.by_warps() ? message(steps_.index(), "(blockIdx.x)") : std::string("first");
+  }
   fold fold_of_sum(int r) const { return {message("y", r, "_sum"), "adding()", message(computed(r), "(0)")}; }
 
   const plan& p_;

@@ -61,11 +61,13 @@ KILN_INLINE void row_results::deliver_row_sums(lines& out) const {
 }
 
 KILN_INLINE void row_results::deliver_shares(lines& out) const {
-  bool any = false;
-  for (int r = 0; r < t_.result_count; ++r) any |= at_.wanted(r) && at_.goes_to_scratch(r);
-  if (any && steps_.several_rows_a_warp())
-    out.add("const ", steps_.index(), " warp = ", steps_.index(), "(blockIdx.x) * ", p_.threads / 32,
-            " + threadIdx.x / 32;");
+  std::vector<std::string_view> types;  // of what warps add up over shared memory
+  for (int r = 0; r < t_.result_count; ++r)
+    if (steps_.by_warps() && at_.wanted(r) && at_.sum(r) == summed::across_rows &&
+        std::find(types.begin(), types.end(), computed(r)) == types.end())
+      types.push_back(computed(r));
+  for (const std::string_view type : types)
+    out.add("__shared__ vec<", type, ", ", p_.step, "> left_", type, "[", p_.threads / 32 * p_.lanes, "];");
   for (int r = 0; r < t_.result_count; ++r) {
     if (!at_.wanted(r)) continue;
     if (at_.sum(r) == summed::everything) deliver_share_of_everything(out, r);
@@ -74,28 +76,24 @@ KILN_INLINE void row_results::deliver_shares(lines& out) const {
 }
 
 KILN_INLINE void row_results::deliver_share_of_everything(lines& out, int r) const {
-  if (steps_.several_rows_a_warp()) {
-    out.add("y", r, "_sum = across_warp(y", r, "_sum, adding());");
-    out.add("if (threadIdx.x % 32 == 0) shares", r, "[warp] = y", r, "_sum;");
-    return;
-  }
-  steps_.fold_all(out, {fold_of_sum(r)});
-  out.add("if (lane == 0) shares", r, "[first] = y", r, "_sum;");
+  steps_.fold_everyone(out, {fold_of_sum(r)});
+  out.add("if (", steps_.by_warps() ? "threadIdx.x" : "lane", " == 0) shares", r, "[", holder(), "] = y", r, "_sum;");
 }
 
 KILN_INLINE void row_results::deliver_share_of_a_row(lines& out, int r) const {
-  const bool several = steps_.several_rows_a_warp();
-  steps_.open_held(out);
-  if (several) {
-    out.add("#pragma unroll");
-    out.add("for (int k = 0; k < ", p_.step, "; ++k) y", r, "_sum[h][k] = across_groups<", p_.lanes, ">(y", r,
-            "_sum[h][k], adding());");
-    out.open("if (threadIdx.x % 32 < ", p_.lanes, ")");
+  const std::string size = message("size", p_.rank - 1), row = message("shares", r, " + ", holder(), " * ", size);
+  lines store;
+  if (steps_.several_rows_a_warp()) {
+    store.add("#pragma unroll");
+    store.add("for (int k = 0; k < ", p_.step, "; ++k) y", r, "_sum[h][k] = across_groups<", p_.lanes, ">(y", r,
+              "_sum[h][k], adding());");
   }
-  out.add("store_each(shares", r, " + ", several ? "warp" : "first", " * size", p_.rank - 1, " + i, y", r,
-          "_sum[h], at_most<", p_.step, ">(size", p_.rank - 1, " - i));");
-  if (several) out.close();
-  out.close();
+  if (steps_.by_warps())
+    store.add("store_sum_of_warps<", p_.threads / 32, ", ", p_.lanes, ">(left_", computed(r), ", y", r, "_sum[h], ",
+              row, " + h * ", p_.lanes * p_.step, ", ", size, " - h * ", p_.lanes * p_.step, ");");
+  else
+    store.add("store_each(", row, " + i, y", r, "_sum[h], at_most<", p_.step, ">(", size, " - i));");
+  steps_.loop(out, store);
 }
 
 }  // namespace kiln::cuda::detail

@@ -27,16 +27,16 @@ class row_steps {
 
   /// `lane` within those that hold a row, `first` of their rows, and after how many comes the next.
   void define_lanes(lines& out) const;
-  /// Opens the loop over a thread's steps of a row: h, and the first element, i.
-  void open(lines& out) const;
-  /// The same where all of them are held.
-  void open_held(lines& out) const;
+  /// Writes the loop over a thread's steps of a row: h, and where `inside` uses it the first element, i.
+  void loop(lines& out, const lines& inside) const;
   /// Passes over held steps that lie beyond the end of the row, where each is whole or not there at all.
   void skip_missing(lines& out) const;
   /// `some`: how many elements of a step the row has, where steps may end within it.
   void count_some(lines& out) const;
   /// Folds over the threads of a row, all of which get the result.
   void fold_all(lines& out, const std::vector<fold>& folds);
+  /// Folds over all threads of a block, or of a cluster.
+  void fold_everyone(lines& out, const std::vector<fold>& folds) { fold_block(out, folds, folds_, p_.cluster); }
   /// Between the rows: nobody leaves anything for the next before all have taken what there is of this one.
   void end_row(lines& out) const;
   /// The shared memory in which the folds of these instructions meet.
@@ -45,9 +45,8 @@ class row_steps {
   void begin(lines& out) const;
 
  private:
-  // How many of the steps that a thread holds are whole in every row of this plan: plan_rows takes as few as hold a
-  // row, and for a warp the power of two from there on.
-  int whole_steps() const { return by_warps() ? p_.held / 2 : held() ? p_.held - 1 : 0; }
+  // How many of the steps that a thread holds are whole in every row of this plan, which holds as few as it can.
+  int whole_steps() const { return held() ? p_.held - (p_.filled ? 0 : 1) : 0; }
 
   const plan& p_;
   std::string_view index_;

@@ -20,19 +20,20 @@ KILN_INLINE void row_steps::define_lanes(lines& out) const {
   }
 }
 
-KILN_INLINE void row_steps::open(lines& out) const {
-  if (held()) return open_held(out);
-  out.open("for (", index_, " i = lane * ", p_.step, "; i < size", p_.rank - 1, "; i += ", group() * p_.step, ")");
-}
-
-KILN_INLINE void row_steps::open_held(lines& out) const {
-  out.add("#pragma unroll");
-  out.open("for (int h = 0; h < ", p_.held, "; ++h)");
-  out.add("const ", index_, " i = (h * ", group(), " + lane) * ", p_.step, ";");
+KILN_INLINE void row_steps::loop(lines& out, const lines& inside) const {
+  if (held()) {
+    out.add("#pragma unroll");
+    out.open("for (int h = 0; h < ", p_.held, "; ++h)");
+    if (inside.mentions("i")) out.add("const ", index_, " i = (h * ", group(), " + lane) * ", p_.step, ";");
+  } else {
+    out.open("for (", index_, " i = lane * ", p_.step, "; i < size", p_.rank - 1, "; i += ", group() * p_.step, ")");
+  }
+  out.insert(inside);
+  out.close();
 }
 
 KILN_INLINE void row_steps::skip_missing(lines& out) const {
-  if (!p_.even || !held()) return;
+  if (!p_.even || p_.filled || !held()) return;
   const int whole = whole_steps();
   out.add("if (", whole > 0 ? message("h >= ", whole, " && ") : "", "i >= size", p_.rank - 1, ") continue;");
 }
