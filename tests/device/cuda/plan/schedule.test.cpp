@@ -108,6 +108,39 @@ TEST_CASE("schedule: sums over long rows are added up where the rows are held, a
   run_all(tasks, 2e-5);
 }
 
+TEST_CASE("schedule: what several results add to one place is joined before it is stored") {
+  std::deque<whole_task> tasks;
+  for (const bool rows : {false, true})
+    for (const bool add : {false, true}) {
+      whole_task& t = tasks.emplace_back();
+      const symbol g = t.tape.leaf(0), a = t.tape.leaf(1), c = t.tape.leaf(2);
+      t.tape.result(rows ? g * c - row_sum(g) : g * c);  // of a c + a, where c is another tensor
+      t.tape.result(g * a);
+      t.tape.result(g);
+      t.what = cuda::task_for(view_of(t.tape.p), {30, 100});
+      t.what.reduced_axes = rows ? 2 : 0;
+      for (int k = 0; k < 3; ++k) t.place(k, {100, 1});
+      t.place_result(0, {100, 1}, add);
+      t.place_result(1, {100, 1});
+      t.what.results[2] = t.what.results[0];
+      t.what.results[2].add = true;
+      const cuda::task before = t.what;
+      t.make();
+      REQUIRE(t.launches.size() == 1);
+      CHECK(t.sources[0].text.find("y2_at") == std::string::npos);
+      CHECK((t.sources[0].text.find("add_vector(y0") != std::string::npos) == add);
+      CHECK(t.sources[0].text.find("__restrict__ y0") != std::string::npos);
+      const emulated::module module(t.sources[0].text, emulated::headers());
+      emulated::run(module, t.sources[0], t.launches[0].how, t.launches[0].job, t.launches[0].blocks);
+      const naive_tape::table v = naive_tape::values_of(before, t.leaves);
+      const std::vector<real> old(t.results[0].size(), 0.25L);
+      const std::vector<real> first = naive_tape::result_of(before, v, 0, old),
+                              want = naive_tape::result_of(before, v, 2, first);
+      for (std::size_t i = 0; i < want.size(); ++i)
+        CHECK(std::abs(t.results[0][i] - want[i]) <= 1e-5 * std::max<real>(1, std::abs(want[i])));
+    }
+}
+
 TEST_CASE("schedule: a large reduction is one launch, whatever follows from it") {
   std::deque<whole_task> tasks;
   // sqrt(sum(x * x)) * x1 - max(x * x2), over operands in all the ways that they may lie in.

@@ -8,7 +8,9 @@ namespace kiln::cuda {
 
 KILN_INLINE std::vector<launch> schedule(const task& job, const device_shape& device, const scratch_memory& memory) {
   detail::scheduler plan(device, memory);
-  plan.add(job);
+  task joined = job;
+  std::shared_ptr<const program> tape = detail::join_results(joined);
+  plan.add(std::move(joined), std::move(tape));
   return std::move(plan.launches);
 }
 

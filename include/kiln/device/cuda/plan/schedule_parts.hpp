@@ -109,6 +109,11 @@ std::pair<task, task> cut_virtual(const task& job, const cut_tape& tapes, Room w
   return {std::move(first), std::move(second)};
 }
 
+/// Joins results of a task that go to one place, as gradients of a tensor that occurs twice do: what a later one would
+/// add there is added to the value of the first one, in registers, and the later one is no longer wanted. Returns the
+/// new tape of `job`, which must live as long; null if there is nothing to join.
+std::shared_ptr<const program> join_results(task& job);
+
 /// The task of what comes before the reductions of `job`.
 task parts_task(const task& job, const program& tape);
 /// The task of what comes after them.

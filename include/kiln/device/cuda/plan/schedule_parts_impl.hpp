@@ -87,6 +87,42 @@ KILN_INLINE bool any_virtual(const task& job) {
   return std::any_of(job.leaves.begin(), job.leaves.end(), [](const leaf_view& x) { return x.used && !x.is_memory(); });
 }
 
+KILN_INLINE std::shared_ptr<const program> join_results(task& job) {
+  const auto wanted = [&](int r) { return job.tape.results[r] >= 0 && job.results[static_cast<std::size_t>(r)].data; };
+  std::vector<std::pair<int, int>> pairs;  // of results, the first one and one that is added to it
+  for (int later = 1; later < job.tape.result_count && !job.reduction_rooted; ++later) {
+    const result_view& y = job.results[static_cast<std::size_t>(later)];
+    for (int first = 0; first < later && wanted(later) && y.add; ++first) {
+      const result_view& x = job.results[static_cast<std::size_t>(first)];
+      if (!wanted(first) || x.data != y.data || x.type != y.type || !(x.strides == y.strides)) continue;
+      pairs.emplace_back(first, later);
+      break;
+    }
+  }
+  if (pairs.empty()) return nullptr;
+  program all;
+  std::vector<std::int16_t> place(static_cast<std::size_t>(job.tape.size)), results;
+  const auto moved = [&](std::int16_t i) { return i < 0 ? i : place[static_cast<std::size_t>(i)]; };
+  for (int i = 0; i < job.tape.size; ++i) {
+    instruction now = job.tape[i];
+    now.a = moved(now.a), now.b = moved(now.b), now.c = moved(now.c);
+    place[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(all.push(now));
+  }
+  for (int r = 0; r < job.tape.result_count; ++r) results.push_back(moved(job.tape.results[r]));
+  for (const auto& [first, later] : pairs) {
+    std::int16_t &sum = results[static_cast<std::size_t>(first)], &more = results[static_cast<std::size_t>(later)];
+    sum = static_cast<std::int16_t>(
+        all.push({.code = op_facts_table.add, .type = compute_type(all[more].type), .a = sum, .b = more}));
+    more = -1;
+    job.results[static_cast<std::size_t>(later)] = {.strides = dims::filled(job.domain.rank(), 0), .type = dtype::float32};
+  }
+  for (const std::int16_t r : results) all.add_result(r);
+  const auto joined = std::make_shared<program>();
+  keep_needed(all, *joined);
+  job.tape = view_of(*joined);
+  return joined;
+}
+
 KILN_INLINE task parts_task(const task& job, const program& tape) {
   task first = task_for(view_of(tape), job.domain);
   for (std::size_t k = 0; k < first.leaves.size(); ++k)
