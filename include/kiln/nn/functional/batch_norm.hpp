@@ -55,6 +55,16 @@ Tensor<T, Device> restored(const saved_value& v) {
   return Tensor<T, Device>(std::move(state));
 }
 
+/// The elements of a contiguous result in other sizes, as a tensor and not as a view of it: views of a view lead back
+/// to the first tensor, which has no gradient here.
+template <Element T, class Device>
+Tensor<T, Device> in_sizes(const Tensor<T, Device>& result, const dims& sizes) {
+  auto state = new_state(dtype_of<T>, sizes, contiguous_strides(sizes));
+  state->data = result.state()->data;
+  state->memory = result.state()->memory;
+  return Tensor<T, Device>(std::move(state));
+}
+
 /// What the parts of a batch norm look like: x as (batch, channels, elements of an image), numbers of a channel as
 /// (channels, 1).
 struct batch_norm_sizes {
@@ -245,7 +255,7 @@ auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<
       detail::update_running(running_var, variance.reshape({channels}), options.momentum,
                              s.per_channel / (s.per_channel - 1));
     }
-    const Result out = y.reshape(s.x);
+    const Result out = detail::in_sizes(y, s.x);
     if (!recorded) return out;
     return detail::with_producer<T, Device>(
         out.state(),
