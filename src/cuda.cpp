@@ -10,6 +10,11 @@
 #include <kiln/device/cuda/compile/compile_impl.hpp>
 #include <kiln/device/cuda/compile/nvrtc_impl.hpp>
 #include <kiln/device/cuda/compile/registry_impl.hpp>
+#include <kiln/device/cuda/cudnn/attention_graph_impl.hpp>
+#include <kiln/device/cuda/cudnn/attention_impl.hpp>
+#include <kiln/device/cuda/cudnn/backend_impl.hpp>
+#include <kiln/device/cuda/cudnn/batch_norm_graph_impl.hpp>
+#include <kiln/device/cuda/cudnn/operation_graph_impl.hpp>
 #include <kiln/device/cuda/driver/context_impl.hpp>
 #include <kiln/device/cuda/driver/deferred_impl.hpp>
 #include <kiln/device/cuda/driver/device_impl.hpp>

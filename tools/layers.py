@@ -16,7 +16,7 @@ from pathlib import Path
 order = [["core"], ["tape"], ["ops"], ["expr"], ["device/common"], ["device/cpu", "device/cuda"], ["device/eigen"], ["tensor"], ["autograd"], ["linalg"], ["transform"], ["nn"],
          ["optim"], ["io"], ["data"], ["distributed"], ["dynamic"]]
 # The rooms of a device's folder, in the order of the data's way: a header sees its own room and those to its left.
-rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries"],
+rooms = {"device/cuda": ["driver", "memory", "plan", "print", "compile", "run", "libraries", "cudnn"],
          "device/cpu": ["processor", "simd", "memory", "threads", "elements", "kernel", "maps", "rows", "interpreter",
                         "products", "images"]}
 rank = {folder: place for place, group in enumerate(order) for folder in group}

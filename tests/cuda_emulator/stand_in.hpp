@@ -134,8 +134,11 @@ inline std::string stand_in_path() {
                            "interface.hpp",
                            "stand_in_cudnn.cpp",
                            "stand_in_cudnn.hpp",
+                           "stand_in_cudnn_backend.cpp",
+                           "stand_in_cudnn_graph.hpp",
                            "stand_in_cudnn_batch_norm.cpp",
                            "stand_in_elements.hpp",
+                           "../../include/kiln/device/cuda/cudnn/backend.hpp",
                            "../../include/kiln/device/cuda/libraries/cublaslt.hpp",
                            "../../include/kiln/device/cuda/libraries/cudnn.hpp"})
     sources += read_file(folder + name);
@@ -145,11 +148,12 @@ inline std::string stand_in_path() {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) return path;
   const std::string part = path + "." + std::to_string(::getpid());
-  const std::string command =
-      host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder + "../../include' " +
-      (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder + "stand_in_driver.cpp' '" + folder +
-      "stand_in_nvrtc.cpp' '" + folder + "stand_in_cublaslt.cpp' '" + folder + "stand_in_cudnn.cpp' '" + folder +
-      "stand_in_cudnn_batch_norm.cpp' -o '" + part + "' -ldl && mv '" + part + "' '" + path + "'";
+  const std::string command = host_compiler() + " -std=c++20 -O1 -fPIC -shared -fvisibility=hidden -I '" + folder +
+                              "../../include' " + (KILN_EMULATOR_ASAN ? "-fsanitize=address " : "") + "'" + folder +
+                              "stand_in_driver.cpp' '" + folder + "stand_in_nvrtc.cpp' '" + folder +
+                              "stand_in_cublaslt.cpp' '" + folder + "stand_in_cudnn.cpp' '" + folder +
+                              "stand_in_cudnn_backend.cpp' '" + folder + "stand_in_cudnn_batch_norm.cpp' -o '" + part +
+                              "' -ldl && mv '" + part + "' '" + path + "'";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("the stand-in does not compile");
   return path;
 }

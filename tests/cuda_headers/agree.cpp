@@ -3,6 +3,7 @@
 // number, kinds and sizes, every constant has the same value, every struct the same layout. That this compiles is the
 // test; what it prints when it runs is the versions that were compared.
 #include <kiln/device/cuda/compile/nvrtc.hpp>
+#include <kiln/device/cuda/cudnn/backend.hpp>
 #include <kiln/device/cuda/driver/driver.hpp>
 #include <kiln/device/cuda/libraries/cublaslt.hpp>
 #include <kiln/device/cuda/libraries/cudnn.hpp>
@@ -342,6 +343,8 @@ static_assert(equal(cudnn_type::float32, CUDNN_DATA_FLOAT));
 static_assert(equal(cudnn_type::float64, CUDNN_DATA_DOUBLE));
 static_assert(equal(cudnn_type::float16, CUDNN_DATA_HALF));
 static_assert(equal(cudnn_type::bfloat16, CUDNN_DATA_BFLOAT16));
+static_assert(equal(cudnn_type::int32, CUDNN_DATA_INT32));
+static_assert(equal(cudnn_type::boolean, CUDNN_DATA_BOOLEAN));
 static_assert(equal(cudnn_format::nchw, CUDNN_TENSOR_NCHW));
 static_assert(equal(cudnn_format::nhwc, CUDNN_TENSOR_NHWC));
 static_assert(equal(cudnn_mode::convolution, CUDNN_CONVOLUTION));
@@ -367,6 +370,141 @@ constexpr bool same_answer = sizeof(cudnn_algorithm) == sizeof(Answer) &&
                              offsetof(cudnn_algorithm, math) == offsetof(Answer, mathType);
 static_assert(same_answer<cudnnConvolutionFwdAlgoPerf_t> && same_answer<cudnnConvolutionBwdDataAlgoPerf_t> &&
               same_answer<cudnnConvolutionBwdFilterAlgoPerf_t>);
+
+using our_backend = cudnn_backend_functions;
+constexpr bool backend_forms[] = {
+    same_form<decltype(our_backend::create), decltype(&cudnnBackendCreateDescriptor)>,
+    same_form<decltype(our_backend::destroy), decltype(&cudnnBackendDestroyDescriptor)>,
+    same_form<decltype(our_backend::finalize), decltype(&cudnnBackendFinalize)>,
+    same_form<decltype(our_backend::set), decltype(&cudnnBackendSetAttribute)>,
+    same_form<decltype(our_backend::get), decltype(&cudnnBackendGetAttribute)>,
+    same_form<decltype(our_backend::execute), decltype(&cudnnBackendExecute)>,
+    std::is_same_v<decltype(our_backend::last_error), decltype(&cudnnGetLastErrorString)>,
+};
+static_assert(all(backend_forms));
+static_assert(std::size(backend_forms) * sizeof(void*) == offsetof(our_backend, complete),
+              "a function is not compared");
+static_assert(equal(backend_kind::pointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
+static_assert(equal(backend_kind::engine, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+static_assert(equal(backend_kind::engine_config, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+static_assert(equal(backend_kind::engine_heuristics, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+static_assert(equal(backend_kind::execution_plan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+static_assert(equal(backend_kind::pointwise_operation, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR));
+static_assert(equal(backend_kind::operation_graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
+static_assert(equal(backend_kind::variant_pack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+static_assert(equal(backend_kind::tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+static_assert(equal(backend_kind::matmul, CUDNN_BACKEND_MATMUL_DESCRIPTOR));
+static_assert(equal(backend_kind::matmul_operation, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR));
+static_assert(equal(backend_kind::reduction, CUDNN_BACKEND_REDUCTION_DESCRIPTOR));
+static_assert(equal(backend_kind::reduction_operation, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR));
+static_assert(equal(backend_kind::norm_forward_operation, CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR));
+static_assert(equal(backend_kind::norm_backward_operation, CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR));
+static_assert(equal(backend_kind::reshape_operation, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR));
+static_assert(equal(backend_value::handle, CUDNN_TYPE_HANDLE));
+static_assert(equal(backend_value::data_type, CUDNN_TYPE_DATA_TYPE));
+static_assert(equal(backend_value::boolean, CUDNN_TYPE_BOOLEAN));
+static_assert(equal(backend_value::int64, CUDNN_TYPE_INT64));
+static_assert(equal(backend_value::pointer, CUDNN_TYPE_VOID_PTR));
+static_assert(equal(backend_value::heuristic_mode, CUDNN_TYPE_HEUR_MODE));
+static_assert(equal(backend_value::numerical_note, CUDNN_TYPE_NUMERICAL_NOTE));
+static_assert(equal(backend_value::pointwise_mode, CUDNN_TYPE_POINTWISE_MODE));
+static_assert(equal(backend_value::descriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR));
+static_assert(equal(backend_value::reduction_operator, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE));
+static_assert(equal(backend_value::character, CUDNN_TYPE_CHAR));
+static_assert(equal(backend_value::norm_mode, CUDNN_TYPE_NORM_MODE));
+static_assert(equal(backend_value::norm_phase, CUDNN_TYPE_NORM_FWD_PHASE));
+static_assert(equal(backend_attribute::pointwise_mode, CUDNN_ATTR_POINTWISE_MODE));
+static_assert(equal(backend_attribute::pointwise_compute_type, CUDNN_ATTR_POINTWISE_MATH_PREC));
+static_assert(equal(backend_attribute::pointwise_axis, CUDNN_ATTR_POINTWISE_AXIS));
+static_assert(equal(backend_attribute::heuristics_mode, CUDNN_ATTR_ENGINEHEUR_MODE));
+static_assert(equal(backend_attribute::heuristics_graph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+static_assert(equal(backend_attribute::heuristics_results, CUDNN_ATTR_ENGINEHEUR_RESULTS));
+static_assert(equal(backend_attribute::config_engine, CUDNN_ATTR_ENGINECFG_ENGINE));
+static_assert(equal(backend_attribute::plan_library, CUDNN_ATTR_EXECUTION_PLAN_HANDLE));
+static_assert(equal(backend_attribute::plan_config, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
+static_assert(equal(backend_attribute::plan_workspace_size, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+static_assert(equal(backend_attribute::pointwise_operation_descriptor, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR));
+static_assert(equal(backend_attribute::pointwise_operation_x, CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
+static_assert(equal(backend_attribute::pointwise_operation_b, CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+static_assert(equal(backend_attribute::pointwise_operation_y, CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
+static_assert(equal(backend_attribute::pointwise_operation_t, CUDNN_ATTR_OPERATION_POINTWISE_TDESC));
+static_assert(equal(backend_attribute::graph_library, CUDNN_ATTR_OPERATIONGRAPH_HANDLE));
+static_assert(equal(backend_attribute::graph_operations, CUDNN_ATTR_OPERATIONGRAPH_OPS));
+static_assert(equal(backend_attribute::tensor_alignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT));
+static_assert(equal(backend_attribute::tensor_type, CUDNN_ATTR_TENSOR_DATA_TYPE));
+static_assert(equal(backend_attribute::tensor_dimensions, CUDNN_ATTR_TENSOR_DIMENSIONS));
+static_assert(equal(backend_attribute::tensor_strides, CUDNN_ATTR_TENSOR_STRIDES));
+static_assert(equal(backend_attribute::tensor_id, CUDNN_ATTR_TENSOR_UNIQUE_ID));
+static_assert(equal(backend_attribute::tensor_is_virtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL));
+static_assert(equal(backend_attribute::tensor_is_by_value, CUDNN_ATTR_TENSOR_IS_BY_VALUE));
+static_assert(equal(backend_attribute::pack_ids, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS));
+static_assert(equal(backend_attribute::pack_pointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS));
+static_assert(equal(backend_attribute::pack_workspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE));
+static_assert(equal(backend_attribute::engine_index, CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+static_assert(equal(backend_attribute::engine_numerical_notes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE));
+static_assert(equal(backend_attribute::matmul_compute_type, CUDNN_ATTR_MATMUL_COMP_TYPE));
+static_assert(equal(backend_attribute::matmul_operation_a, CUDNN_ATTR_OPERATION_MATMUL_ADESC));
+static_assert(equal(backend_attribute::matmul_operation_b, CUDNN_ATTR_OPERATION_MATMUL_BDESC));
+static_assert(equal(backend_attribute::matmul_operation_c, CUDNN_ATTR_OPERATION_MATMUL_CDESC));
+static_assert(equal(backend_attribute::matmul_operation_descriptor, CUDNN_ATTR_OPERATION_MATMUL_DESC));
+static_assert(equal(backend_attribute::reduction_operator, CUDNN_ATTR_REDUCTION_OPERATOR));
+static_assert(equal(backend_attribute::reduction_compute_type, CUDNN_ATTR_REDUCTION_COMP_TYPE));
+static_assert(equal(backend_attribute::reduction_operation_x, CUDNN_ATTR_OPERATION_REDUCTION_XDESC));
+static_assert(equal(backend_attribute::reduction_operation_y, CUDNN_ATTR_OPERATION_REDUCTION_YDESC));
+static_assert(equal(backend_attribute::reduction_operation_descriptor, CUDNN_ATTR_OPERATION_REDUCTION_DESC));
+static_assert(equal(backend_attribute::norm_forward_mode, CUDNN_ATTR_OPERATION_NORM_FWD_MODE));
+static_assert(equal(backend_attribute::norm_forward_phase, CUDNN_ATTR_OPERATION_NORM_FWD_PHASE));
+static_assert(equal(backend_attribute::norm_forward_x, CUDNN_ATTR_OPERATION_NORM_FWD_XDESC));
+static_assert(equal(backend_attribute::norm_forward_mean, CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC));
+static_assert(equal(backend_attribute::norm_forward_inverse, CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC));
+static_assert(equal(backend_attribute::norm_forward_scale, CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC));
+static_assert(equal(backend_attribute::norm_forward_bias, CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC));
+static_assert(equal(backend_attribute::norm_forward_epsilon, CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC));
+static_assert(equal(backend_attribute::norm_forward_momentum, CUDNN_ATTR_OPERATION_NORM_FWD_EXP_AVG_FACTOR_DESC));
+static_assert(equal(backend_attribute::norm_forward_running_mean,
+                    CUDNN_ATTR_OPERATION_NORM_FWD_INPUT_RUNNING_MEAN_DESC));
+static_assert(equal(backend_attribute::norm_forward_running_variance,
+                    CUDNN_ATTR_OPERATION_NORM_FWD_INPUT_RUNNING_VAR_DESC));
+static_assert(equal(backend_attribute::norm_forward_new_running_mean,
+                    CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_MEAN_DESC));
+static_assert(equal(backend_attribute::norm_forward_new_running_variance,
+                    CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_VAR_DESC));
+static_assert(equal(backend_attribute::norm_forward_y, CUDNN_ATTR_OPERATION_NORM_FWD_YDESC));
+static_assert(equal(backend_attribute::norm_backward_mode, CUDNN_ATTR_OPERATION_NORM_BWD_MODE));
+static_assert(equal(backend_attribute::norm_backward_x, CUDNN_ATTR_OPERATION_NORM_BWD_XDESC));
+static_assert(equal(backend_attribute::norm_backward_mean, CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC));
+static_assert(equal(backend_attribute::norm_backward_inverse, CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC));
+static_assert(equal(backend_attribute::norm_backward_dy, CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC));
+static_assert(equal(backend_attribute::norm_backward_scale, CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC));
+static_assert(equal(backend_attribute::norm_backward_dscale, CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC));
+static_assert(equal(backend_attribute::norm_backward_dbias, CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC));
+static_assert(equal(backend_attribute::norm_backward_dx, CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC));
+static_assert(equal(backend_attribute::reshape_operation_x, CUDNN_ATTR_OPERATION_RESHAPE_XDESC));
+static_assert(equal(backend_attribute::reshape_operation_y, CUDNN_ATTR_OPERATION_RESHAPE_YDESC));
+static_assert(equal(backend_pointwise::add, CUDNN_POINTWISE_ADD));
+static_assert(equal(backend_pointwise::multiply, CUDNN_POINTWISE_MUL));
+static_assert(equal(backend_pointwise::divide, CUDNN_POINTWISE_DIV));
+static_assert(equal(backend_pointwise::subtract, CUDNN_POINTWISE_SUB));
+static_assert(equal(backend_pointwise::exponential, CUDNN_POINTWISE_EXP));
+static_assert(equal(backend_pointwise::logarithm, CUDNN_POINTWISE_LOG));
+static_assert(equal(backend_pointwise::identity, CUDNN_POINTWISE_IDENTITY));
+static_assert(equal(backend_pointwise::greater_or_equal, CUDNN_POINTWISE_CMP_GE));
+static_assert(equal(backend_pointwise::index, CUDNN_POINTWISE_GEN_INDEX));
+static_assert(equal(backend_pointwise::select, CUDNN_POINTWISE_BINARY_SELECT));
+static_assert(equal(backend_reduction::add, CUDNN_REDUCE_TENSOR_ADD));
+static_assert(equal(backend_reduction::maximum, CUDNN_REDUCE_TENSOR_MAX));
+static_assert(equal(backend_norm::batch, CUDNN_BATCH_NORM));
+static_assert(equal(backend_norm_phase::training, CUDNN_NORM_FWD_TRAINING));
+static_assert(equal(backend_heuristic::fallback, CUDNN_HEUR_MODE_FALLBACK));
+static_assert(equal(backend_heuristic::best, CUDNN_HEUR_MODE_A));
+static_assert(equal(backend_nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
+// Plans for a described device came with cuDNN 9.8.
+#if CUDNN_VERSION >= 90800
+static_assert(equal(backend_kind::device_properties, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR));
+static_assert(equal(backend_attribute::heuristics_device, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP));
+static_assert(equal(backend_attribute::plan_device, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP));
+static_assert(equal(backend_attribute::device_json, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
+#endif
 }  // namespace of_cudnn
 
 // ---- NCCL
@@ -417,5 +555,5 @@ int main() {
   std::printf("compared with CUDA %d.%d, cuBLASLt %d, cuDNN %d, NCCL %d: %zu functions\n", CUDA_VERSION / 1000,
               CUDA_VERSION % 1000 / 10, CUBLAS_VERSION, CUDNN_VERSION, NCCL_VERSION_CODE,
               std::size(of_driver::forms) + std::size(of_nvrtc::forms) + std::size(of_cublaslt::forms) +
-                  std::size(of_cudnn::forms) + std::size(of_nccl::forms));
+                  std::size(of_cudnn::forms) + std::size(of_cudnn::backend_forms) + std::size(of_nccl::forms));
 }

@@ -2,6 +2,7 @@
 // Looks up every function that kiln calls in NVIDIA's real libraries, and those of libcuda in the toolkit's stub of it,
 // which needs no GPU: symbols libcuda|nvrtc|cublaslt|cudnn|nccl. Exits 77 where the library is not.
 #include <kiln/device/cuda/compile/nvrtc.hpp>
+#include <kiln/device/cuda/cudnn/backend.hpp>
 #include <kiln/device/cuda/driver/driver.hpp>
 #include <kiln/device/cuda/libraries/cublaslt.hpp>
 #include <kiln/device/cuda/libraries/cudnn.hpp>
@@ -50,6 +51,7 @@ int look_up(const std::string& which) {
   } else if (which == "cudnn") {
     const auto api = open_cudnn(file);
     say(file, api->version);
+    if (!open_cudnn_backend(file).complete) throw kiln::device_error("a function of the backend API is missing");
     if (api->batch_norm_training == nullptr) std::printf("but the deprecated batch norms, which may be missing\n");
   } else {
     say(file, kiln::distributed::open_nccl(file)->version);

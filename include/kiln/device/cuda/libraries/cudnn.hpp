@@ -41,7 +41,7 @@ enum class cudnn_status : int {
   execution_failed = 5000
 };
 
-enum class cudnn_type : int { float32 = 0, float64 = 1, float16 = 2, bfloat16 = 9 };
+enum class cudnn_type : int { float32 = 0, float64 = 1, float16 = 2, int32 = 4, bfloat16 = 9, boolean = 11 };
 enum class cudnn_format : int { nchw = 0, nhwc = 1 };
 enum class cudnn_mode : int { convolution = 0, cross_correlation = 1 };
 
