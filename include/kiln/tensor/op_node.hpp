@@ -74,15 +74,20 @@ class op_node_of : public op_node {
   saved_value saved[Saved > 0 ? Saved : 1];
 };
 
-/// Adds values to the gradient of a record, by what copies and adds tensors of their type.
+/// Copies values to a tensor of the same sizes, or adds them to what is there, by what copies and adds tensors of their
+/// type.
+inline void store_values(const runnable& copy, const tensor_state& values, tensor_state& to, bool add) {
+  if (count(to.sizes) == 0) return;
+  common::operand_view in{values.data, values.strides, size_of(values.type)};
+  common::result_view out{to.data, to.strides, to.type, add};
+  common::task job{.program = &copy.program(), .domain = to.sizes, .in = &in, .out = &out};
+  copy.run(job, *to.memory);
+}
+
+/// Adds values to the gradient of a record.
 inline void add_to_gradient(const runnable& add, const tensor_state& values, gradient_record& record) {
   const gradient_target into(record, *add.device, *values.memory);
-  if (count(record.sizes) == 0) return;
-  tensor_state& to = *into.tensor;
-  common::operand_view in{values.data, values.strides, size_of(values.type)};
-  common::result_view out{to.data, to.strides, to.type, into.add};
-  common::task job{.program = &add.program(), .domain = record.sizes, .in = &in, .out = &out};
-  add.run(job, *to.memory);
+  store_values(add, values, *into.tensor, into.add);
 }
 
 /// Gives a record its gradient in memory that nobody else keeps: the record takes it, or it is added to what is there.

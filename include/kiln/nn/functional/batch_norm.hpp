@@ -28,9 +28,9 @@ struct batch_norm_options {
 };
 
 /// What a device has for batch_norm in training besides the expressions here: if `has_library`, then
-/// `bool fits(x, running_mean, running_var, options)` says whether it takes these operands, and
 /// `train(x, weight, bias, running_mean, running_var, options)` gives the result, joined to the graph, and updates the
-/// running statistics. Operands have been checked; weight and bias have values.
+/// running statistics; or an undefined tensor, with nothing done, if it does not take these operands. Operands have
+/// been checked; weight and bias have values.
 template <class Device>
 struct batch_normalizer {
   static constexpr bool has_library = false;
@@ -80,6 +80,33 @@ struct batch_norm_sizes {
   }
 };
 
+/// The gradients of a training by its statistics, handed to give(i, gradient) for those of x, weight and bias (0, 1, 2)
+/// that wants(i). With d = x - mean, r = 1 / sqrt(variance + eps) and averages over the n elements of a channel: the
+/// gradient of the bias is n average(g), that of the weight is n r average(g d), that of x is
+/// weight r (g - average(g) - d r^2 average(g d)). x and g are (batch, channels, image), the mean and r (1, channels,
+/// 1).
+template <Element T, class Device, class Mean, class Inverse, class Wants, class Give>
+void batch_norm_gradients(const batch_norm_sizes& s, const Tensor<T, Device>& x, const Tensor<T, Device>& weight,
+                          const Mean& mean_of_x, const Inverse& inverse, const Tensor<T, Device>& g, const Wants& wants,
+                          const Give& give) {
+  using C = compute_t<T>;
+  const double n = s.per_channel;
+  const auto wide = converted<C>(g);
+  const auto distance = converted<C>(x) - mean_of_x;
+  const auto average = untracked(mean(wide, {0, 2}, true));
+  if (wants(2)) give(2, untracked(converted<T>(average * n)).reshape({s.rows[1]}));
+  if (!wants(0) && !wants(1)) return;
+  // Along an image the mean stands still, which makes two steps faster than one.
+  const bool two_steps = s.rows[2] > 1;
+  auto product = untracked(mean(wide * distance, two_steps ? axes(2) : axes{0, 2}, true));
+  if (two_steps) product = untracked(mean(product, 0, true));
+  if (wants(1)) give(1, untracked(converted<T>(product * inverse * n)).reshape({s.rows[1]}));
+  if (!wants(0)) return;
+  const auto dx = untracked(
+      converted<T>((wide - average - distance * (square(inverse) * product)) * (converted<C>(weight) * inverse)));
+  give(0, dx.reshape(s.x));
+}
+
 /// The result of training, given the statistics of each channel, and its gradients.
 template <Element T, class Device>
 class batch_norm_node final : public op_node_of<3, 2> {
@@ -95,33 +122,17 @@ class batch_norm_node final : public op_node_of<3, 2> {
   }
   const char* name() const override { return "batch_norm in training"; }
 
-  /// With d = x - mean, r = 1 / sqrt(variance + eps) and averages over the n elements of a channel: the gradient of the
-  /// bias is n average(g), that of the weight is n r average(g d), that of x is
-  /// weight r (g - average(g) - d r^2 average(g d)).
   void backward(const ref<tensor_state>& gradient) override {
     const no_grad quiet;
     check_saved(*gradient->memory);
-    const Tensor<T, Device> x = restored<T, Device>(saved[0]), g = Tensor<T, Device>(gradient).reshape(sizes_.rows);
-    const double n = sizes_.per_channel;
-    const auto give = [&](int i, const Tensor<T, Device>& made) {
-      hand_over_gradient(*adding_kernel<T, Device>(), made.state(), *input[i]);
-    };
-    const auto wide = converted<C>(g);
-    const auto distance = converted<C>(x) - mean_;
-    const auto inverse = rsqrt(variance_ + eps_);
-    const auto average = untracked(mean(wide, {0, 2}, true));
-    if (wants(2)) give(2, untracked(converted<T>(average * n)).reshape({sizes_.rows[1]}));
-    if (!wants(0) && !wants(1)) return;
-    // Along an image the mean stands still, which makes two steps faster than one.
-    const bool two_steps = sizes_.rows[2] > 1;
-    auto product = untracked(mean(wide * distance, two_steps ? axes(2) : axes{0, 2}, true));
-    if (two_steps) product = untracked(mean(product, 0, true));
-    if (wants(1)) give(1, untracked(converted<T>(product * inverse * n)).reshape({sizes_.rows[1]}));
-    if (!wants(0)) return;
-    const Tensor<T, Device> weight = restored<T, Device>(saved[1]).reshape(sizes_.channel);
-    const auto dx = untracked(
-        converted<T>((wide - average - distance * (square(inverse) * product)) * (converted<C>(weight) * inverse)));
-    give(0, dx.reshape(sizes_.x));
+    const Tensor<T, Device> x = restored<T, Device>(saved[0]),
+                            weight = restored<T, Device>(saved[1]).reshape(sizes_.channel),
+                            g = Tensor<T, Device>(gradient).reshape(sizes_.rows);
+    batch_norm_gradients(
+        sizes_, x, weight, mean_, rsqrt(variance_ + eps_), g, [&](int i) { return wants(i); },
+        [&](int i, const Tensor<T, Device>& made) {
+          hand_over_gradient(*adding_kernel<T, Device>(), made.state(), *input[i]);
+        });
   }
 
  private:
@@ -132,15 +143,19 @@ class batch_norm_node final : public op_node_of<3, 2> {
   Tensor<C, Device> mean_, variance_;  ///< (1, channels, 1)
 };
 
-/// running = (1 - momentum) running + momentum factor value, in place.
-template <Element R, Element C, class Device>
-void update_running(const Tensor<R, Device>& running, const Tensor<C, Device>& value, double momentum, double factor) {
-  const auto e = converted<R>(running * (1 - momentum) + value * (momentum * factor));
-  using E = std::remove_const_t<decltype(e)>;
+/// Writes the values of an expression over a tensor's.
+template <Element R, class Device, class E>
+void overwrite(const Tensor<R, Device>& running, const E& e) {
   collected<E> c(e);
   ++running.state()->memory->version;
   operand_workspace<E> in;
   run_program(*facts_of<E>.values, c.view(), {.domain = running.sizes()}, *running.state(), in.data());
+}
+
+/// running = (1 - momentum) running + momentum factor value, in place.
+template <Element R, Element C, class Device>
+void update_running(const Tensor<R, Device>& running, const Tensor<C, Device>& value, double momentum, double factor) {
+  overwrite(running, converted<R>(running * (1 - momentum) + value * (momentum * factor)));
 }
 
 /// The batch norm by given statistics.
@@ -232,10 +247,9 @@ auto batch_norm(const X& x, const Tensor<R, Device>& running_mean, const Tensor<
       throw shape_error(
           message("batch_norm: a tensor of shape ", input.sizes(),
                   " has one element per channel, which has no variance: use a larger batch for training"));
-    if constexpr (batch_normalizer<Device>::has_library && std::is_same_v<T, C>) {
-      using library = batch_normalizer<Device>;
-      if (library::fits(input, running_mean, running_var, options))
-        return library::train(input, scale, shift, running_mean, running_var, options);
+    if constexpr (batch_normalizer<Device>::has_library) {
+      const Result made = batch_normalizer<Device>::train(input, scale, shift, running_mean, running_var, options);
+      if (made.defined()) return made;
     }
 
     std::array<ref<gradient_record>, 3> records{input.state()->autograd_metadata, scale.state()->autograd_metadata,
