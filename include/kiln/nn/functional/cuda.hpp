@@ -9,10 +9,12 @@
 #include <utility>
 
 #include <kiln/device/cuda/compile/registry.hpp>
+#include <kiln/device/cuda/cudnn/attention.hpp>
 #include <kiln/device/cuda/libraries/convolution.hpp>
 #include <kiln/device/cuda/libraries/multiply_plan.hpp>
 #include <kiln/device/cuda/libraries/pooling.hpp>
 #include <kiln/device/cuda/run/attention.hpp>
+#include <kiln/device/cuda/run/index.hpp>
 #include <kiln/device/cuda/run/pooling_kernels.hpp>
 #include <kiln/nn/functional/attention_kernels.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
@@ -115,18 +117,56 @@ struct attention_kernels<Cuda> {
   static bool fits(const attention_job& job, const storage& near) {
     return cuda::can_attend(job, executor<Cuda>::device_of(near));
   }
+  /// By cuDNN where it takes the job, else by kiln's kernels. Both leave the same logsumexp.
   template <class T>
   static void forward(const attention_job& job, T* out, compute_t<T>* logsumexp, const storage& near) {
     static_cast<void>(detail::registered_attention_kernels<T>);
-    cuda::attention(job, out, logsumexp, detail::stream_near(near));
+    const cuda::stream& where = detail::stream_near(near);
+    if (cuda::cudnn_attends(job, where.device()))
+      cuda::cudnn_attention(job, out, logsumexp, where);
+    else
+      cuda::attention(job, out, logsumexp, where);
   }
   template <class T>
   static void backward(const attention_job& job, const T* out, const compute_t<T>* logsumexp, const T* dout,
                        attention_targets& targets, const storage& near) {
+    const cuda::stream& where = detail::stream_near(near);
+    if constexpr (!std::is_same_v<T, compute_t<T>>)
+      if (detail::is_aligned(out) && detail::is_aligned(dout) && cuda::cudnn_attends_backward(job, where.device()))
+        return by_cudnn(job, out, logsumexp, dout, targets, near);
     const auto place = [&](std::size_t i) {
       return targets[i] ? cuda::attention_target{targets[i]->tensor->data, targets[i]->add} : cuda::attention_target{};
     };
-    cuda::attention_backward(job, out, logsumexp, dout, place(0), place(1), place(2), detail::stream_near(near));
+    cuda::attention_backward(job, out, logsumexp, dout, place(0), place(1), place(2), where);
+  }
+
+ private:
+  /// cuDNN computes all three gradients, and writes them: what is added to, or not wanted, is made elsewhere.
+  template <class T>
+  static void by_cudnn(const attention_job& job, const T* out, const compute_t<T>* logsumexp, const T* dout,
+                       attention_targets& targets, const storage& near) {
+    const dims sizes[] = {{job.matrices, job.queries, job.width},
+                          {job.matrices, job.keys, job.width},
+                          {job.matrices, job.keys, job.value_width}};
+    std::array<ref<tensor_state>, 3> made;
+    std::array<void*, 3> places{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (targets[i] && !targets[i]->add && detail::is_aligned(targets[i]->tensor->data)) {
+        places[i] = targets[i]->tensor->data;
+        continue;
+      }
+      made[i] = executor<Cuda>::new_tensor(dtype_of<T>, sizes[i], near);
+      places[i] = made[i]->data;
+    }
+    cuda::cudnn_attention_backward(job, cuda::deterministic(), out, logsumexp, dout, places[0], places[1], places[2],
+                                   detail::stream_near(near));
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!made[i] || !targets[i]) continue;
+      // Targets are contiguous, so the gradient's matrices may count as one stack.
+      const ref<tensor_state>& to = targets[i]->tensor;
+      made[i]->sizes = to->sizes, made[i]->strides = to->strides;
+      detail::store_values(*detail::adding_kernel<T, Cuda>(), *made[i], *to, targets[i]->add);
+    }
   }
 };
 

@@ -137,7 +137,8 @@ class index_run {
 
 /// Whether sums that depend on the order of their terms (scatter_add, and the gradients of gather and index_select) are
 /// made in a fixed order, so that each run gives the same bits; on at first. Off, those of other types than half and
-/// bfloat16 are made with atomics: faster where few positions share a place.
+/// bfloat16 are made with atomics: faster where few positions share a place. Gradients of attention in half types then
+/// add up in any order too, where cuDNN computes them.
 void set_deterministic(bool on);
 bool deterministic();
 
