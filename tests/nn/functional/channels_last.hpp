@@ -4,6 +4,7 @@
 
 #include <kiln/autograd/backward.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
+#include <kiln/tensor/views.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,16 +14,22 @@
 
 namespace images {
 
-/// Values and gradients of images (n, h, w, c) and kernels (o, kh, kw, c / groups).
+/// Values and gradients of images (n, h, w, c) and kernels (o, kh, kw, c / groups); they are permuted for a convolution
+/// with channels first.
 template <class T, class Device>
-void compare_channels_last(const dims& x_sizes, const dims& w_sizes, conv2d_options how) {
+void compare_channels_last(const dims& x_sizes, const dims& w_sizes, conv2d_options how,
+                           image_layout layout = image_layout::channels_last) {
   CAPTURE(x_sizes);
   CAPTURE(w_sizes);
-  how.layout = image_layout::channels_last;
+  how.layout = layout;
   const Tensor<T> x_here = grainy<T>(x_sizes, 1), w_here = grainy<T>(w_sizes, 2), b_here = grainy<T>({w_sizes[0]}, 3);
   auto x = x_here.template to<Device>(), w = w_here.template to<Device>(), b = b_here.template to<Device>();
   x.requires_grad(), w.requires_grad(), b.requires_grad();
-  const Tensor<T, Device> y = conv2d(x, w, b, how);
+  const dims second{0, 3, 1, 2}, last{0, 2, 3, 1};
+  const Tensor<T, Device> y =
+      layout == image_layout::channels_last
+          ? Tensor<T, Device>(conv2d(x, w, b, how))
+          : Tensor<T, Device>(permute(conv2d(permute(x, second), permute(w, second), b, how), last));
   const Tensor<T> g = grainy<T>(y.sizes(), 4);
   const auto X = values(x_here), W = values(w_here), B = values(b_here), G = values(g);
   std::vector<double> Y(G.size()), dx(X.size()), dw(W.size()), db(B.size());
