@@ -374,9 +374,10 @@ TEST_CASE("gpu: attention of half types and its gradients, by cuDNN") {
   for (const attention_case& c : cases)
     for (const bool deterministic : {true, false}) {
       check_attention<half>(c, deterministic);
-      if constexpr (all_types) check_attention<bfloat16>(c, deterministic);
+      if constexpr (all_types)
+        if (c.heads_in_rows) check_attention<bfloat16>(c, deterministic);
     }
-  if (device.emulated()) CHECK(device.count("cudnnBackendExecute") == 16 * (all_types ? 2 : 1));
+  if (device.emulated()) CHECK(device.count("cudnnBackendExecute") == (all_types ? 24 : 16));
   // One tensor as all three operands: its gradient is their sum.
   const attention_reference::sizes s{2, 9, 9, 8, 8, false, 1};
   const auto X = drawn<half>(144, 5), G = drawn<half>(144, 6);
@@ -388,10 +389,12 @@ TEST_CASE("gpu: attention of half types and its gradients, by cuDNN") {
   for (std::size_t i = 0; i < 144; ++i) sum[i] = wanted.dq[i] + wanted.dk[i] + wanted.dv[i];
   CHECK(relative(to_host(x.grad()), sum) <= 2 * rounding<half>);
   if (!everything()) return;
-  for (const std::int64_t width : {64, 128})
-    for (const bool causal : {false, true})
-      for (const bool own : {false, true}) {
-        time_attention<half>(2048, width, causal, own);
-        if constexpr (all_types) time_attention<bfloat16>(2048, width, causal, own);
-      }
+  // Few, since each is a second or two of cuDNN's compiler.
+  for (const bool own : {false, true}) {
+    time_attention<half>(2048, 64, true, own);
+    if constexpr (all_types) {
+      time_attention<bfloat16>(2048, 128, true, own);
+      time_attention<bfloat16>(2048, 128, false, own);
+    }
+  }
 }

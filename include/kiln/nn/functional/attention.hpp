@@ -226,7 +226,7 @@ extern template Tensor<float> composed_attention(const Tensor<float>&, const Ten
 
 /// softmax(scale q k^T + mask) v for queries (..., L, E), keys (..., S, E) and values (..., S, V): torch's function of
 /// the name. No matrix of scores is ever held on the processor, nor on Cuda for E and V of up to 128: memory grows with
-/// L + S, but for up to 256 MiB of workspace while cuDNN goes back in half types; it has no second derivative there
+/// L + S, but for up to 1 GiB of workspace while cuDNN goes back in half types; it has no second derivative there
 /// (graph_error). Wider, or on another device, the scores are a tensor. A query that sees no key gets zeros. The mask
 /// has no gradient. half and bfloat16 are summed in float, on Cuda by tensor cores, for which weights are rounded to
 /// the type. Throws shape_error where sizes do not fit, value_error for a dropout outside [0, 1], graph_error for a

@@ -31,7 +31,9 @@ KILN_INLINE const planned_graph<attention_forward_graph>* attention_plan(const a
 KILN_INLINE const planned_graph<attention_backward_graph>* attention_backward_plan(const attention_layout& s,
                                                                                    bool deterministic, Cuda device,
                                                                                    cudnn_handle handle) {
-  return attention_backward_plans::of(device).find({s, deterministic}, {.deterministic = deterministic}, handle,
+  // A deterministic pass keeps 2 bytes for each score, 2^29 of them: as 32 heads of 4096 queries and keys have.
+  const plan_limits limits{.workspace_bytes = std::size_t{1} << 30, .deterministic = deterministic};
+  return attention_backward_plans::of(device).find({s, deterministic}, limits, handle,
                                                    [&] { return attention_backward_graph(s, deterministic); });
 }
 
