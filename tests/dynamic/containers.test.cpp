@@ -2,6 +2,8 @@
 // Containers with parts whose weights are set by hand; what becomes of them when parts change.
 #include <doctest/doctest.h>
 
+#include <ctime>
+
 #include <dynamic/values.hpp>
 #include <kiln/dynamic/containers.hpp>
 #include <kiln/dynamic/modules.hpp>
@@ -128,4 +130,18 @@ TEST_CASE("containers say what they need") {
                 make_module("RNN", {{"input_size", 1}, {"hidden_size", 1}, {"nonlinearity", "relu"}});
               }),
               "nonlinearity"));
+}
+
+TEST_CASE("containers: 50,000 within each other are made and ended, each looked at once") {
+  const std::clock_t begin = std::clock();
+  kiln::dynamic::module nested = sequential(std::vector<kiln::dynamic::module>{});
+  const kiln::dynamic::module innermost = nested;
+  for (int i = 0; i < 50'000; ++i) nested = sequential(std::vector{nested});
+  CHECK(holds(said<kiln::value_error>([&] { innermost.set_children({{"0", nested}}); }), "part of itself"));
+  // As many ways to the innermost as there are atoms in the world.
+  kiln::dynamic::module doubled = innermost;
+  for (int i = 0; i < 300; ++i) doubled = sequential(std::vector{doubled, doubled});
+  CHECK(holds(said<kiln::value_error>([&] { innermost.set_children({{"0", doubled}}); }), "part of itself"));
+  nested = doubled;
+  CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 10);
 }

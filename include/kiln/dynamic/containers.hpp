@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,20 @@ class container_module final : public module::held {
   /// `inputs`: how many it takes at most, 0 for as many as its first part.
   container_module(std::string type, rule run, std::string settings, std::size_t inputs)
       : type_(std::move(type)), settings_(std::move(settings)), rule_(std::move(run)), inputs_(inputs) {}
+  container_module(const container_module&) = delete;
+  container_module& operator=(const container_module&) = delete;
+  /// However deep parts are within parts, they end one after the other.
+  ~container_module() override {
+    try {
+      for (parts ended = std::move(parts_); !ended.empty();) {
+        const module last = std::move(ended.back().second);
+        ended.pop_back();
+        if (auto* const inner = last.alone() ? dynamic_cast<container_module*>(last.what()) : nullptr)
+          for (auto& each : std::exchange(inner->parts_, {})) ended.push_back(std::move(each));
+      }
+    } catch (const std::bad_alloc&) {  // those that are left end within each other
+    }
+  }
 
   tensor forward(const tensor& x) const override { return only(run({x}), type_, "result"); }
   tensors run(const tensors& inputs) const override { return rule_(parts_, inputs, training_); }
@@ -54,6 +70,18 @@ class container_module final : public module::held {
   void forget_gradients() const override {}
   parts children() const override { return parts_; }
   void set_children(parts now) override {
+    check(now);
+    if (contains_this(now)) throw value_error(message(type_, ": a module cannot become a part of itself"));
+    parts_ = std::move(now);
+  }
+  /// set_children of a new container, which nothing can contain yet.
+  void begin_with(parts now) {
+    check(now);
+    parts_ = std::move(now);
+  }
+
+ private:
+  void check(const parts& now) const {
     for (std::size_t i = 0; i < now.size(); ++i) {
       const auto& [name, part] = now[i];
       if (!part.defined()) throw value_error(message(type_, ": part \"", name, "\" has no value"));
@@ -61,16 +89,22 @@ class container_module final : public module::held {
         throw value_error(message(type_, ": \"", name, "\" is no name of a part: use one without dots"));
       for (std::size_t k = 0; k < i; ++k)
         if (now[k].first == name) throw value_error(message(type_, ": two parts have the name \"", name, "\""));
-      if (contains_this(part)) throw value_error(message(type_, ": a module cannot become a part of itself"));
     }
-    parts_ = std::move(now);
   }
-
- private:
-  bool contains_this(const module& part) const {
-    if (part.is(this)) return true;
-    for (const auto& [name, each] : part.children())
-      if (contains_this(each)) return true;
+  // Looks at each module once, however many have it as a part and however deep.
+  bool contains_this(const parts& now) const {
+    std::unordered_set<const held*> seen;
+    std::vector<module> left;
+    const auto add = [&](const parts& some) {
+      for (const auto& [name, part] : some)
+        if (seen.insert(part.what()).second) left.push_back(part);
+    };
+    for (add(now); !left.empty();) {
+      const module part = std::move(left.back());
+      left.pop_back();
+      if (part.is(this)) return true;
+      add(part.children());
+    }
     return false;
   }
   std::string type_, settings_;
@@ -173,9 +207,9 @@ inline tensors run_recur(const module::named_modules& of, const tensors& inputs,
 /// A container by its own rule, of so many inputs at most, 0 for as many as its first part takes.
 inline module container_of(std::string type, graph::container_module::rule run, module::named_modules parts,
                            std::string settings = {}, std::size_t inputs = 0) {
-  module made(type, std::make_shared<graph::container_module>(type, std::move(run), std::move(settings), inputs));
-  made.set_children(std::move(parts));
-  return made;
+  const auto made = std::make_shared<graph::container_module>(type, std::move(run), std::move(settings), inputs);
+  made->begin_with(std::move(parts));
+  return module(std::move(type), made);
 }
 
 /// Modules one after the other. Throws value_error for a name that stands twice, is empty or has a dot, or a module

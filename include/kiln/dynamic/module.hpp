@@ -116,6 +116,10 @@ class module {
   }
   /// Whether this is a handle to that module.
   bool is(const held* other) const { return held_.get() == other; }
+  /// Whether no other handle has the module.
+  bool alone() const { return held_.use_count() == 1; }
+  /// What it is, to look at.
+  held* what() const { return held_.get(); }
   /// Puts all of it in training, or not. A module is in training when it is made.
   const module& train(bool on = true) const {
     get().train(on);
