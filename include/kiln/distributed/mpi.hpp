@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Processes that mpirun has started, through MPI. initialize() makes the group of all of them. Collectives are MPI's
 // non-blocking ones, so that a wait can end with an error: when a rank that it needs has ended, or after a time limit.
+// Before each, all ranks compare what they call (signature.hpp); elements go when that has come, in the order of calls.
 #pragma once
 
 #if !__has_include(<mpi.h>)
@@ -15,7 +16,9 @@ its folder: by CMake's find_package(MPI) and the target MPI::MPI_CXX, or with th
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -27,6 +30,7 @@ its folder: by CMake's find_package(MPI) and the target MPI::MPI_CXX, or with th
 
 #include <kiln/core/half.hpp>
 #include <kiln/distributed/process_group.hpp>
+#include <kiln/distributed/signature.hpp>
 
 namespace kiln::distributed {
 
@@ -38,7 +42,7 @@ struct initialize_options {
 namespace detail {
 
 /// Throws device_error with MPI's own words.
-inline void check_mpi(int code, const char* what) {
+inline void check_mpi(int code, std::string_view what) {
   if (code == MPI_SUCCESS) return;
   char words[MPI_MAX_ERROR_STRING];
   int length = 0;
@@ -104,10 +108,13 @@ class mpi_group final : public process_group {
       int level = 0;
       check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "initialize");
     }
-    // Two of our own: what others send over MPI_COMM_WORLD is not ours, and farewells overtake collectives.
+    // Three of our own: what others send over MPI_COMM_WORLD is not ours, signatures come in the order of calls
+    // whatever elements are under way, and farewells overtake both.
     check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "initialize");
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &signatures_), "initialize");
     check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &farewells_), "initialize");
     MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(signatures_, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(farewells_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(world_, &rank_);
     MPI_Comm_size(world_, &size_);
@@ -125,15 +132,15 @@ class mpi_group final : public process_group {
   std::unique_ptr<work> start_all_reduce(const elements& of, reduce_op op) override {
     check_reduction(of.type, op);
     const MPI_Op how = op_of(of.type, op);
-    return start("all_reduce", of, op == reduce_op::mean, [&](void* at, int count, MPI_Request* request) {
-      return MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type_of(of.type), how, world_, request);
-    });
+    return start(signature::of(collective::all_reduce, of, op), of, in_parts([=, this](part x) {
+                   return MPI_Iallreduce(MPI_IN_PLACE, x.data, x.count, mpi_type_of(of.type), how, world_, x.request);
+                 }));
   }
   std::unique_ptr<work> start_broadcast(const elements& of, int root) override {
     check_root(*this, root, "broadcast");
-    return start("broadcast", of, false, [&](void* at, int count, MPI_Request* request) {
-      return MPI_Ibcast(at, count, mpi_type_of(of.type), root, world_, request);
-    });
+    return start(signature::of(collective::broadcast, of, {}, root), of, in_parts([=, this](part x) {
+                   return MPI_Ibcast(x.data, x.count, mpi_type_of(of.type), root, world_, x.request);
+                 }));
   }
   std::unique_ptr<work> start_all_gather(const elements& of, const elements& all) override {
     if (all.count != of.count * size_ || all.type != of.type)
@@ -142,22 +149,19 @@ class mpi_group final : public process_group {
     if (of.count > most_at_once)
       throw value_error(message("distributed::all_gather: ", of.count, " elements are more than ", most_at_once,
                                 ", the most that go at once: gather them in parts"));
-    auto made = std::make_unique<pending>(*this, "all_gather", of, false);
+    auto made = start(signature::of(collective::all_gather, of), of, [=, this](pending& p) {
+      const int count = static_cast<int>(of.count);
+      p.add([&](MPI_Request* request) {
+        return MPI_Iallgather(of.data, count, mpi_type_of(of.type), all.data, count, mpi_type_of(of.type), world_,
+                              request);
+      });
+    });
     made->other = all.memory;
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int count = static_cast<int>(of.count);
-    check_mpi(
-        MPI_Iallgather(of.data, count, mpi_type_of(of.type), all.data, count, mpi_type_of(of.type), world_, &request),
-        "all_gather");
-    made->requests.push_back(request);
     return made;
   }
   void barrier() override {
-    auto made = std::make_unique<pending>(*this, "barrier", elements{nullptr, 0, dtype::uint8, nullptr}, false);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(world_, &request), "barrier");
-    made->requests.push_back(request);
-    made->wait();
+    const elements none{nullptr, 0, dtype::uint8, nullptr};
+    start(signature::of(collective::barrier, none), none, [](pending&) {})->wait();  // what is compared is from all
   }
 
   /// Says good-bye, so that nobody waits for this rank in vain, and waits for all others to do the same. Not if
@@ -192,6 +196,7 @@ class mpi_group final : public process_group {
     MPI_Op_free(&add_half_);
     MPI_Op_free(&add_bfloat16_);
     MPI_Comm_free(&farewells_);
+    MPI_Comm_free(&signatures_);
     MPI_Comm_free(&world_);
     if (started_here_) MPI_Finalize();
   }
@@ -202,22 +207,42 @@ class mpi_group final : public process_group {
 
   class pending final : public work {
    public:
-    pending(mpi_group& group, const char* what, const elements& of, bool mean)
-        : group_(group), what_(what), of_(of), mean_(mean), number_(++group.calls_) {}
+    using begin = std::function<void(pending&)>;
+    pending(mpi_group& group, const signature& mine, const elements& of, begin how)
+        : group_(group), of_(of), begin_(std::move(how)), number_(++group.calls_), compared_{{mine}, {}} {
+      compared_.theirs.resize(static_cast<std::size_t>(group.size_), mine);
+      group.not_begun_.push_back(this);
+      if (group.size_ > 1) {
+        constexpr int bytes = sizeof(signature);
+        const int code = MPI_Iallgather(compared_.mine.data(), bytes, MPI_BYTE, compared_.theirs.data(), bytes,
+                                        MPI_BYTE, group.signatures_, &asked_);
+        if (code != MPI_SUCCESS) group.not_begun_.pop_back();
+        check_mpi(code, what());
+      }
+    }
     // Nobody waits for it any more, but MPI may still write: the memory has to stay.
     ~pending() override {
-      if (done_ || requests.empty()) return;
+      if (done_) return;
       try {
         wait();
       } catch (const std::exception&) {
-        static auto& abandoned = *new std::vector<ref<storage>>;
-        abandoned.insert(abandoned.end(), {of_.memory, other});
+        std::erase(group_.not_begun_, this);
+        static auto& abandoned = *new std::vector<std::pair<ref<storage>, ref<storage>>>;
+        static auto& compared = *new std::vector<signatures>;
+        abandoned.emplace_back(of_.memory, other);
+        compared.push_back(std::move(compared_));
       }
     }
     bool completed() override {
       if (done_) return true;
+      group_.begin_next();
+      if (failure_) {
+        done_ = true;
+        std::rethrow_exception(failure_);
+      }
+      if (!begun_) return false;
       int all = 0;
-      check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all, MPI_STATUSES_IGNORE), what_);
+      check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE), what());
       if (all) finish();
       return done_;
     }
@@ -225,38 +250,82 @@ class mpi_group final : public process_group {
       const auto start = clock::now();
       for (int tries = 0; !completed(); ++tries) {
         if (tries % 16 != 15) continue;
-        group_.check_others(number_, what_, of_, clock::now() - start);
+        group_.check_others(number_, what(), of_, clock::now() - start);
         std::this_thread::yield();
       }
     }
-    std::vector<MPI_Request> requests;
+    /// Lets elements go, if all ranks have said what they call. What does not agree throws when somebody waits.
+    bool begin_if_agreed() {
+      int there = 1;
+      if (asked_ != MPI_REQUEST_NULL) check_mpi(MPI_Test(&asked_, &there, MPI_STATUS_IGNORE), what());
+      if (!there) return false;
+      begun_ = true;
+      try {
+        check_agreement(compared_.theirs, group_.rank_);
+        begin_(*this);
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+      return true;
+    }
+    template <class Call>
+    void add(Call call) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      check_mpi(call(&request), what());
+      requests_.push_back(request);
+    }
+    const elements& of() const { return of_; }
     ref<storage> other;
 
    private:
+    // MPI reads and writes them, at their own places on the heap.
+    struct signatures {
+      std::vector<signature> mine, theirs;
+    };
+    std::string_view what() const { return name(compared_.mine[0].which); }
     void finish() {
       done_ = true;
-      if (mean_) divide(of_, group_.size_);
+      const signature& mine = compared_.mine[0];
+      if (mine.which == collective::all_reduce && reduce_op(mine.op) == reduce_op::mean) divide(of_, group_.size_);
     }
     mpi_group& group_;
-    const char* what_;
     elements of_;
-    bool mean_, done_ = false;
+    begin begin_;
+    bool begun_ = false, done_ = false;
     std::int64_t number_;  // of the call, which all ranks count alike
+    signatures compared_;
+    MPI_Request asked_ = MPI_REQUEST_NULL;
+    std::vector<MPI_Request> requests_;
+    std::exception_ptr failure_;
+  };
+  struct part {
+    void* data;
+    int count;
+    MPI_Request* request;
   };
 
-  template <class Start>
-  std::unique_ptr<work> start(const char* what, const elements& of, bool mean, Start one) {
-    auto made = std::make_unique<pending>(*this, what, of, mean);
-    const auto width = static_cast<std::int64_t>(size_of(of.type));
-    std::int64_t at = 0;
-    do {
-      const std::int64_t now = std::min(of.count - at, most_at_once);
-      MPI_Request request = MPI_REQUEST_NULL;
-      check_mpi(one(static_cast<char*>(of.data) + at * width, static_cast<int>(now), &request), what);
-      made->requests.push_back(request);
-      at += now;
-    } while (at < of.count);
+  std::unique_ptr<pending> start(const signature& mine, const elements& of, pending::begin what) {
+    auto made = std::make_unique<pending>(*this, mine, of, std::move(what));
+    begin_next();
     return made;
+  }
+  /// In parts that MPI can count.
+  template <class Call>
+  static pending::begin in_parts(Call call) {
+    return [call](pending& p) {
+      const elements& of = p.of();
+      const auto width = static_cast<std::int64_t>(size_of(of.type));
+      std::int64_t at = 0;
+      do {
+        const std::int64_t now = std::min(of.count - at, most_at_once);
+        void* const from = static_cast<char*>(of.data) + at * width;
+        p.add([&](MPI_Request* request) { return call(part{from, static_cast<int>(now), request}); });
+        at += now;
+      } while (at < of.count);
+    };
+  }
+  void begin_next() {
+    while (!not_begun_.empty() && not_begun_.front()->begin_if_agreed()) not_begun_.pop_front();
   }
   MPI_Op op_of(dtype type, reduce_op op) const {
     if (type == dtype::float16 || type == dtype::bfloat16) {
@@ -288,7 +357,7 @@ class mpi_group final : public process_group {
     }
   }
   /// Throws device_error if a collective can never end, or takes too long.
-  void check_others(std::int64_t number, const char* what, const elements& of, clock::duration waited) {
+  void check_others(std::int64_t number, std::string_view what, const elements& of, clock::duration waited) {
     hear_farewells();
     const auto fail = [&](const auto&... why) {
       failed_ = true;
@@ -309,7 +378,8 @@ class mpi_group final : public process_group {
   const std::chrono::milliseconds timeout_;
   bool started_here_ = false, failed_ = false;
   int rank_ = 0, size_ = 1;
-  MPI_Comm world_ = MPI_COMM_NULL, farewells_ = MPI_COMM_NULL;
+  MPI_Comm world_ = MPI_COMM_NULL, signatures_ = MPI_COMM_NULL, farewells_ = MPI_COMM_NULL;
+  std::deque<pending*> not_begun_;  // whose signatures have not come, in the order of calls
   MPI_Op add_half_ = MPI_OP_NULL, add_bfloat16_ = MPI_OP_NULL;
   std::int64_t calls_ = 0, farewell_ = 0;
   std::vector<std::int64_t> calls_when_left_;  // -1: still there

@@ -41,9 +41,10 @@ class work {
   virtual void wait() = 0;
 };
 
-/// Some processes, each with its rank from 0 on. All of them call the same collectives in the same order: what one
-/// leaves out, the others wait for. Throw value_error for a rank that there is not and elements that cannot be reduced
-/// so; device_error for memory that the group does not reach.
+/// Some processes, each with its rank from 0 on. All of them call the same collectives in the same order, with as many
+/// elements of one type: over MPI, what differs is a value_error on all ranks when they wait; what one leaves out, the
+/// others wait for. Throw value_error for a rank that there is not and elements that cannot be reduced so; device_error
+/// for memory that the group does not reach.
 class process_group {
  public:
   process_group() = default;
