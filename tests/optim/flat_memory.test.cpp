@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <kiln/kiln.hpp>
+#include <kiln/nn/convert.hpp>
+#include <kiln/nn/layers/linear.hpp>
+#include <kiln/nn/module.hpp>
 #include <kiln/optim/sgd.hpp>
 
 #include <string>
@@ -281,6 +284,27 @@ TEST_CASE("what cannot be optimized is refused by name") {
   w = w.detach() * 2.0;  // another tensor, of which the optimizer knows nothing
   CHECK(text_of([&] { opt.step(); }).find("nobody but the optimizer has parameter 0, of shape [2, 2], any more") !=
         std::string::npos);
+}
+
+TEST_CASE("a parameter that was never asked for a gradient is refused, one that was frozen is not") {
+  struct model {
+    nn::Linear<float> linear{3, 1};
+    Tensor<float> scale = ones<float>({1});
+  };
+  model forgotten;
+  const auto refused = [](const model& net) { return text_of([&] { optim::SGD opt(nn::parameters(net)); }); };
+  CHECK(refused(forgotten).find("parameter 2, of shape [1], does not require grad") != std::string::npos);
+  const model copy = nn::clone(forgotten);
+  CHECK(refused(copy).find("does not require grad") != std::string::npos);
+  forgotten.scale.requires_grad();
+  CHECK(refused(forgotten) == "");
+  model frozen;
+  frozen.scale.requires_grad();
+  nn::freeze(frozen.linear);
+  CHECK(refused(frozen) == "");
+  CHECK(refused(nn::clone(frozen)) == "");
+  const auto in_double = nn::to<double>(frozen.linear);
+  CHECK(text_of([&] { optim::SGD opt(nn::parameters(in_double)); }) == "");
 }
 
 TEST_CASE("parameters outlive their optimizer") {

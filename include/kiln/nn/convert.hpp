@@ -159,7 +159,7 @@ class converter {
         return kiln::detach(apply<clone_op>(x));
     }();
     if constexpr (is_floating(dtype_of<U>))
-      if (x.needs_grad()) result.requires_grad();
+      if (x.needs_grad() || x.state()->frozen) result.requires_grad(x.needs_grad());
     return result;
   }
 
@@ -177,8 +177,8 @@ struct has_argument {
 
 }  // namespace detail
 
-/// A module with the same settings and copies of all tensors, which require grad where the originals do. A copy made by
-/// = has the same tensors.
+/// A module with the same settings and copies of all tensors, which require grad, or are frozen, where the originals
+/// are. A copy made by = has the same tensors.
 template <class M>
 M clone(const M& module) {
   return detail::converter(true).made<M>(module);

@@ -37,9 +37,9 @@ ref<tensor_state> joined(const ref<tensor_state>& first, std::int64_t elements);
 class flat_memory {
  public:
   /// `copy` copies tensors of their type. Parameters that lie in one block in this order already stay there, and share
-  /// it with whoever moved them. Throws value_error for no parameters, for one given twice, for views and tensors that
-  /// share elements, graph_error for tensors that were computed from others that require grad, device_error for several
-  /// devices.
+  /// it with whoever moved them. Throws value_error for no parameters, for one given twice, for views, tensors that
+  /// share elements, and those that do not require grad and were not frozen, graph_error for tensors that were computed
+  /// from others that require grad, device_error for several devices.
   [[gnu::cold]] flat_memory(std::vector<ref<tensor_state>> parameters, const kiln::detail::runnable& copy);
 
   int size() const { return static_cast<int>(parameters_.size()); }

@@ -104,6 +104,12 @@ KILN_INLINE void flat_memory::check(const std::vector<ref<tensor_state>>& parame
     }
     before = i;
   }
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!parameters[i]->autograd_metadata && !parameters[i]->frozen)
+      throw value_error(message("optimizer: parameter ", i, ", of shape ", parameters[i]->sizes,
+                                ", does not require grad, so no step would ever change it: make it by "
+                                "nn::parameter(...) or call requires_grad(); if it is to stay as it is, say so by "
+                                "requires_grad(false) or nn::freeze()"));
 }
 
 KILN_INLINE char* flat_memory::address(const ref<tensor_state>& buffer, int i) const {

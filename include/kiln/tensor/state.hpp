@@ -33,6 +33,7 @@ struct tensor_state {
   bool in_memory = false;          ///< stands in the room of a block that `memory` is or keeps
   bool is_view = false;            ///< is a view_state
   bool made_without_grad = false;  ///< a view that no_grad cut off from what it looks at
+  bool frozen = false;             ///< requires_grad(false) was called: it is known that it has no gradient
   /// Grows whenever these elements get another history, so that views know.
   std::atomic<std::uint32_t> histories{0};
   dims sizes, strides;

@@ -377,6 +377,7 @@ class Tensor : public common_methods<Tensor<T, Device, Extents>>,
     } else if (!on) {
       autograd_metadata = nullptr;
     }
+    state()->frozen = !on;
     return *this;
   }
   /// Whether gradients flow to or through this tensor.
