@@ -151,7 +151,8 @@ inline tensor solved(const tensor& a, const tensor& b) {
   if (of.batch != with.batch || right.size(-2) != a.size(-1))
     throw shape_error(message("sizes ", a.sizes(), " and ", b.sizes(), " are no equations"));
   std::vector<matrix> results;
-  for (std::size_t i = 0; i < of.all.size(); ++i) results.push_back(linalg::detail::solved(regular(of.all[i]), with.all[i]));
+  for (std::size_t i = 0; i < of.all.size(); ++i)
+    results.push_back(linalg::detail::solved(regular(of.all[i]), with.all[i]));
   const tensor y = joined(results, with);
   const tensor shown_as = vector ? dynamic::squeeze(y, 1).clone().eval() : y;
   const tensor plain = a.detach();

@@ -28,8 +28,9 @@ struct formula {
   tensor (*parts)(const std::vector<tensor>& given, const std::array<double, 4>& numbers);
 };
 
-inline tensor at_least(double least, const tensor& x) {
-  return dynamic::call("maximum", {x, dynamic::scalar(least)});
+/// max(0, x), whose gradient at 0 is 0.
+inline tensor hinge(const tensor& x) {
+  return dynamic::call("relu", {x});
 }
 inline tensor chosen(const tensor& mask, const tensor& a, const tensor& b) {
   return dynamic::call("where", {mask, a, b});
@@ -60,7 +61,7 @@ inline tensor multi_margin(const std::vector<tensor>& given, const std::array<do
   if (own.dim() != x.dim() || (x.dim() == 2 && own.size(0) != x.size(0)))
     throw shape_error(message("targets of sizes ", given[1].sizes(), " for scores of sizes ", x.sizes()));
   const std::int64_t classes = x.size(-1);
-  tensor over = at_least(0, how[1] - dynamic::gather(x, -1, own) + x);
+  tensor over = hinge(how[1] - dynamic::gather(x, -1, own) + x);
   if (how[0] == 2) over = over * over;
   const tensor others = dynamic::call("ne", {dynamic::arange(classes), own});
   return dynamic::reduce("sum", chosen(others, over, dynamic::scalar(0.0)), {-1}) / static_cast<double>(classes);
@@ -88,7 +89,7 @@ inline tensor multi_label(const std::vector<tensor>& given, const std::array<dou
   const tensor counted = copied(dtype::boolean, x.sizes(), counts.data());
   const tensor other = dynamic::call("logical_not", {copied(dtype::boolean, x.sizes(), is_label.data())});
   const tensor pairs = dynamic::call("logical_and", {dynamic::unsqueeze(counted, -1), dynamic::unsqueeze(other, -2)});
-  const tensor over = at_least(0, 1 - (dynamic::unsqueeze(right, -1) - dynamic::unsqueeze(x, -2)));
+  const tensor over = hinge(1 - (dynamic::unsqueeze(right, -1) - dynamic::unsqueeze(x, -2)));
   return dynamic::reduce("sum", chosen(pairs, over, dynamic::scalar(0.0)), {-2, -1}) / static_cast<double>(classes);
 }
 inline tensor triplet_margin(const std::vector<tensor>& given, const std::array<double, 4>& how) {
@@ -99,7 +100,7 @@ inline tensor triplet_margin(const std::vector<tensor>& given, const std::array<
   };
   tensor far = between(0, 2);
   if (how[3] != 0) far = dynamic::call("minimum", {far, between(1, 2)});
-  return at_least(0, between(0, 1) - far + how[0]);
+  return hinge(between(0, 1) - far + how[0]);
 }
 inline tensor cosine_embedding(const std::vector<tensor>& given, const std::array<double, 4>& how) {
   expect_one_shape(given[0], given[1]);
@@ -107,7 +108,7 @@ inline tensor cosine_embedding(const std::vector<tensor>& given, const std::arra
   constexpr double eps = 1e-12;  // PyTorch's, of this loss
   const tensor cosine = summed(0, 1) * dynamic::call("rsqrt", {(summed(0, 0) + eps) * (summed(1, 1) + eps)});
   expect_one_shape(cosine, given[2]);
-  return chosen(positive(given[2]), 1 - cosine, at_least(0, cosine - how[0]));
+  return chosen(positive(given[2]), 1 - cosine, hinge(cosine - how[0]));
 }
 /// x is the logarithm of the expected count where how[0] is not 0. The third option adds Stirling's log(y!).
 inline tensor poisson(const std::vector<tensor>& given, const std::array<double, 4>& how) {
@@ -127,7 +128,7 @@ inline constexpr auto formulas = std::to_array<formula>({
      {1},
      [](const std::vector<tensor>& t, const std::array<double, 4>& how) {
        expect_one_shape(t[0], t[1]);
-       return chosen(positive(t[1]), t[0], at_least(0, how[0] - t[0]));
+       return chosen(positive(t[1]), t[0], hinge(how[0] - t[0]));
      }},
     {"softmargin",
      2,
@@ -159,7 +160,7 @@ inline constexpr auto formulas = std::to_array<formula>({
      {0},
      [](const std::vector<tensor>& t, const std::array<double, 4>& how) {
        expect_one_shape(t[0], t[1]);
-       return at_least(0, how[0] - t[2] * (t[0] - t[1]));
+       return hinge(how[0] - t[2] * (t[0] - t[1]));
      }},
     {"triplet", 3, {"margin", "p", "eps", "swap"}, {1, 2, 1e-6, 0}, triplet_margin},
 });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +44,13 @@ inline tensor power_norm(const tensor& x, double p, const longs& axes = {}, bool
   if (p == 1) return dynamic::reduce("sum", size, axes, keepdim);
   if (p == 0)
     return dynamic::reduce("sum", dynamic::call("ne", {size, dynamic::scalar(0)}).to(size.type()), axes, keepdim);
-  const tensor powers = dynamic::call("pow", {size, dynamic::scalar(p)});
-  return dynamic::call("pow", {dynamic::reduce("sum", powers, axes, keepdim), dynamic::scalar(1 / p)});
+  // Powers of 0 have infinite derivatives; those of the norm are 0 there, as PyTorch's.
+  const auto power = [](const tensor& of, double to) {
+    const tensor zero = dynamic::call("eq", {of, dynamic::scalar(0)}),
+                 at_zero = dynamic::scalar(to > 0 ? 0.0 : std::numeric_limits<double>::infinity());
+    return dynamic::call("where", {zero, at_zero, dynamic::call("pow", {of, dynamic::scalar(to)})});
+  };
+  return power(dynamic::reduce("sum", power(size, p), axes, keepdim), 1 / p);
 }
 
 /// What a norm is asked for: (x[;order][;dims][;keepdim][;dtype][;out]). An order is a float, or a symbol.

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -52,17 +53,18 @@ Tensor<T, D> weights_beside(const W& weight, const dims& sizes, const D& device)
   return ones<T, D>({1}, device);
 }
 
-/// What targets say about a mean: how much they weigh together.
+/// What targets say about a mean: how much they weigh together. Throws index_error for a class that is not there.
 template <class W>
-double target_weight(const Tensor<std::int64_t>& target, const W& weight, std::int64_t classes, std::int64_t ignore,
-                     const char* loss) {
+double target_weight(const Tensor<std::int64_t>& target, const W& weight, std::int64_t classes,
+                     std::optional<std::int64_t> ignore, const char* loss) {
   const Tensor<std::int64_t> numbers = target.contiguous_layout() ? target : target.clone();
   double total = 0;
   for (const std::int64_t at : numbers.span()) {
     if (at == ignore) continue;
     if (at < 0 || at >= classes)
       throw index_error(message(loss, ": class ", at, " is outside [0, ", classes,
-                                "): check the targets against the scores' axis 1, or name it as ignore_index"));
+                                "): check the targets against the scores' axis 1",
+                                ignore ? ", or name it as ignore_index" : ""));
     if constexpr (std::same_as<W, no_weights>)
       total += 1;
     else
@@ -191,7 +193,11 @@ auto loss_of_scores(const X& scores, const L& target, const W& weight, const Opt
   const dims sizes = shape_of(scores);
   const int axis = sizes.rank() > 1 ? 1 : 0;
   if constexpr (is_floating(dtype_of<typename L::value_type>)) {
-    expect_same_shape(scores, target, "cross_entropy");
+    if (shape_of(target) != sizes)
+      throw shape_error(message("cross_entropy: scores of shape ", sizes, " and floating targets of shape ",
+                                shape_of(target),
+                                ": probabilities have the scores' shape, and class numbers an "
+                                "integer type (cast<std::int64_t>() them)"));
     if (sizes.rank() == 0) throw shape_error("cross_entropy: scores of shape []: they need an axis of classes");
     dims beside = dims::filled(sizes.rank() - axis, 1);
     beside[0] = sizes[axis];

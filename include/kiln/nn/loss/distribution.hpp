@@ -3,19 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include <kiln/nn/loss/reduction.hpp>
 
 namespace kiln::nn {
 
-/// -(target log(input) + (1 - target) log(1 - input)), logarithms not below -100: torch's binary_cross_entropy. Throws
-/// shape_error for two shapes. Inputs outside [0, 1] give nan.
+namespace detail {
+/// The loss of one probability. By a rule of its own, since the logarithms' derivatives at 0 are infinite.
+struct binary_cross_entropy_op : floating<2> {
+  static constexpr std::string_view name = "binary_cross_entropy";
+  static constexpr bool composite = true;
+  static constexpr auto value(auto x, auto t) {
+    return -(t * maximum(log(x), -100) + (1 - t) * maximum(log1p(-x), -100));
+  }
+  // PyTorch's, and its limit, which is the float next to 1e-12.
+  static constexpr auto adjoint(auto g, auto, auto x, auto t) {
+    return adjoints{g * ((x - t) / maximum((1 - x) * x, 9.999999960041972e-13)),
+                    g * (maximum(log1p(-x), -100) - maximum(log(x), -100))};
+  }
+};
+}  // namespace detail
+
+/// -(target log(input) + (1 - target) log(1 - input)), logarithms not below -100: torch's binary_cross_entropy, whose
+/// gradient, (input - target) / (input (1 - input)), has a divisor of 1e-12 or more. Throws shape_error for two shapes.
+/// Inputs outside [0, 1] give nan.
 template <Expression X, Expression Y>
 auto binary_cross_entropy(const X& input, const Y& target, const loss_options& options = {}) {
   detail::expect_same_shape(input, target, "binary_cross_entropy");
-  // maximum() would take the gradient away where the limit is reached; it is what PyTorch does, too.
-  return detail::reduced(-(target * maximum(log(input), -100) + (1 - target) * maximum(log1p(-input), -100)),
-                         options.reduction);
+  return detail::reduced(apply<detail::binary_cross_entropy_op>(input, target), options.reduction);
 }
 
 /// binary_cross_entropy of sigmoid(input), without its rounding: torch's binary_cross_entropy_with_logits. Throws

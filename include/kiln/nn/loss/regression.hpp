@@ -33,8 +33,9 @@ auto smooth_l1_loss(const X& input, const Y& target, const smooth_l1_options& op
   detail::expect_same_shape(input, target, "smooth_l1_loss");
   const double beta = options.beta;
   if (!(beta >= 0)) throw value_error(message("smooth_l1_loss: a beta of ", beta, ": use 0 or more"));
-  const auto d = abs(input - target);
-  return detail::reduced(where(d < beta, square(d) * (beta > 0 ? 0.5 / beta : 0), d - beta / 2), options.reduction);
+  const auto d = input - target;  // squared as it is: the derivative of |d| is none at 0
+  return detail::reduced(where(abs(d) < beta, square(d) * (beta > 0 ? 0.5 / beta : 0), abs(d) - beta / 2),
+                         options.reduction);
 }
 
 /// What huber_loss may be told.
@@ -42,15 +43,15 @@ struct huber_options {
   nn::reduction reduction = nn::reduction::mean;
   double delta = 1;  ///< where the square becomes a line
 };
-/// d^2 / 2 for d = |input - target| up to delta, else delta (d - delta / 2): torch's huber_loss. Throws shape_error for
+/// d^2 / 2 for d = |input - target| below delta, else delta (d - delta / 2): torch's huber_loss. Throws shape_error for
 /// two shapes, value_error for a delta that is not above 0.
 template <Expression X, Expression Y>
 auto huber_loss(const X& input, const Y& target, const huber_options& options = {}) {
   detail::expect_same_shape(input, target, "huber_loss");
   const double delta = options.delta;
   if (!(delta > 0)) throw value_error(message("huber_loss: a delta of ", delta, ": use more than 0"));
-  const auto d = abs(input - target);
-  return detail::reduced(where(d <= delta, square(d) * 0.5, (d - delta / 2) * delta), options.reduction);
+  const auto d = input - target;
+  return detail::reduced(where(abs(d) < delta, square(d) * 0.5, (abs(d) - delta / 2) * delta), options.reduction);
 }
 
 /// What poisson_nll_loss may be told.
@@ -79,12 +80,16 @@ struct gaussian_nll_options {
 };
 /// The negative log likelihood of numbers by normal distributions with these means and variances, (log(var) +
 /// (input - target)^2 / var) / 2: torch's gaussian_nll_loss. The variance broadcasts to the input. As in PyTorch its
-/// limit has no part in the gradient. Throws shape_error for two shapes.
+/// limit has no part in the gradient. Throws shape_error for two shapes, value_error for a variance below 0.
 template <Expression X, Expression Y, Expression V>
 auto gaussian_nll_loss(const X& input, const Y& target, const V& variance, const gaussian_nll_options& options = {}) {
   detail::expect_same_shape(input, target, "gaussian_nll_loss");
+  const auto of = kiln::detail::as_tensor(variance);
+  if constexpr (!kiln::detail::any_transformed<V>)
+    if (any(detach(of) < 0).eval().item())
+      throw value_error("gaussian_nll_loss: a variance below 0: use exp() of a logarithm, or softplus()");
   // The limited value with the gradient of the variance itself.
-  const auto limited = variance + detach(maximum(variance, options.eps) - variance);
+  const auto limited = of + detach(where(of < options.eps, options.eps - of, 0));
   const double constant = options.full ? 0.5 * std::log(2 * std::numbers::pi) : 0;
   return detail::reduced(0.5 * (log(limited) + square(input - target) / limited) + constant, options.reduction);
 }
