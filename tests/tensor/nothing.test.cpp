@@ -7,16 +7,19 @@
 #include <limits>
 
 #include <kiln/autograd/backward.hpp>
+#include <kiln/expr/reductions.hpp>
 #include <kiln/nn/functional/attention.hpp>
 #include <kiln/nn/functional/batch_norm.hpp>
 #include <kiln/nn/functional/conv2d.hpp>
 #include <kiln/nn/functional/pool2d.hpp>
 #include <kiln/ops/all.hpp>
 #include <kiln/tensor/argmax.hpp>
+#include <kiln/tensor/assign.hpp>
 #include <kiln/tensor/equal.hpp>
 #include <kiln/tensor/indexing.hpp>
 #include <kiln/tensor/join.hpp>
 #include <kiln/tensor/mask.hpp>
+#include <kiln/tensor/masked_elements.hpp>
 #include <kiln/tensor/one_hot.hpp>
 #include <kiln/tensor/print.hpp>
 #include <kiln/tensor/products.hpp>
@@ -136,6 +139,26 @@ TEST_CASE("nothing: pieces that no memory holds are an error, not a loop without
   CHECK_THROWS_AS(split(x, 1), memory_error);
   CHECK_THROWS_AS(chunk(x, huge), memory_error);
   CHECK(split(x, huge).size() == 2);
+}
+
+TEST_CASE("nothing: a write into an expanded view without elements leaves the tensor as it is") {
+  for (const dims& sizes : {dims{0, 5}, dims{0, 0, 5}, dims{0, 1, 5}}) {
+    Tensor<float> x{1, 2, 3, 4, 5};
+    Tensor<float> view = x.expand(sizes), other = ones<float>({5}).expand(sizes);
+    view += 1.0f;
+    view *= other;
+    view.fill_(3);
+    view.copy_(other * 2 + view);
+    view.copy_(softmax(other, -1));
+    view.copy_(sum(ones<float>({1, 5}).expand(sizes), -1, true));
+    view[view > 0] = 9.0f;
+    assign(std::tie(view, other), other, view);
+    for (int i = 0; i < 5; ++i) CHECK(x(i) == static_cast<float>(i + 1));
+  }
+  Tensor<float> one{4};
+  Tensor<float> rows = one.expand({0});
+  rows.copy_(sum(zeros<float>({0, 3}), 1));
+  CHECK(one(0) == 4);
 }
 
 TEST_CASE("nothing: attention over huge stacks, queries, widths") {

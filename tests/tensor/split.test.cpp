@@ -28,7 +28,7 @@ TEST_CASE("split: the sizes of the pieces, and their elements") {
   CHECK(lengths(chunk(x, 4), 0) == list{2, 2, 1});  // as torch: 4 asked for, 3 made
   CHECK(lengths(chunk(x, 9), 0) == list{1, 1, 1, 1, 1});
   CHECK(lengths(split(zeros<int>({0, 2}), 3), 0) == list{0});
-  CHECK(lengths(chunk(zeros<int>({0, 2}), 3), 0) == list{0});
+  CHECK(lengths(chunk(zeros<int>({0, 2}), 3), 0) == list{0, 0, 0});
   std::int64_t row = 0;
   for (const auto& piece : split(x * 3, 2))
     for (std::int64_t i = 0; i < piece.size(0); ++i, ++row) CHECK(piece(i, 1) == 3 * (2 * row + 1));
@@ -37,12 +37,11 @@ TEST_CASE("split: the sizes of the pieces, and their elements") {
   CHECK(x(2, 0) == 99);
 }
 
-TEST_CASE("chunk: an empty axis has as many empty pieces as were asked for") {
+TEST_CASE("chunk: an empty axis has as many empty pieces as were asked for, as torch") {
   const auto pieces = chunk(zeros<float>({2, 0, 3}), 4, 1);
   CHECK(pieces.size() == 4);
   for (const Tensor<float>& piece : pieces) CHECK(piece.sizes() == dims{2, 0, 3});
   CHECK(zeros<float>({0}).chunk(3).size() == 3);
-  CHECK(split(zeros<float>({0}), 3).size() == 1);
 }
 TEST_CASE("unbind: a view for each position of an axis") {
   const Tensor<int> x = reshape(arange<int>(12), {2, 3, 2});

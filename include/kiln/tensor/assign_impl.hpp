@@ -83,7 +83,7 @@ KILN_INLINE void run_assignment(const joint_assignment& a) {
     out[r] = {to.data, common::broadcast_strides(to.sizes, to.strides, domain), to.type, false};
   }
   common::task job{.program = &program, .domain = domain, .in = in.data(), .out = out.data(), .scalars = a.number};
-  a.kernel->run(job, near);
+  if (count(domain) > 0) a.kernel->run(job, near);
 }
 
 KILN_INLINE void run_assignment_apart(const joint_assignment& a, const runnable* const* copy) {

@@ -2,6 +2,7 @@
 // The definitions of run.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -58,10 +59,13 @@ KILN_INLINE common::operand_view operand_over(const tensor_state& t, const dims&
 }
 
 KILN_INLINE common::result_view result_over(const tensor_state& t, const evaluation& how) {
-  return {t.data,
-          how.reduction_rooted ? row_value_strides(t, how.domain, how.axes, how.keepdim)
-                               : common::broadcast_strides(t.sizes, t.strides, how.domain),
-          t.type, false};
+  dims strides = how.reduction_rooted ? row_value_strides(t, how.domain, how.axes, how.keepdim)
+                                      : common::broadcast_strides(t.sizes, t.strides, how.domain);
+  // A stride of 0 says that the result is a sum over the axis, which would be written, 0, though nothing is there.
+  if (holds_nothing(t.sizes))
+    for (int i = 0; i < strides.rank(); ++i)
+      if (!(how.reduction_rooted && (how.axes >> i & 1))) strides[i] = std::max<std::int64_t>(strides[i], 1);
+  return {t.data, strides, t.type, false};
 }
 
 KILN_INLINE bool shares_as_assumed(const operands& c, const std::int16_t* leaf, int leaves, const std::int16_t* number,
