@@ -195,7 +195,8 @@ struct batch_normalizer<Cuda> {
                                                const Tensor<R, Cuda>& running_var, const batch_norm_options& how) {
     using C = compute_t<T>;
     const auto sizes = detail::cudnn_sizes(detail::batch_norm_sizes(x.sizes()));
-    if (!cuda::can_batch_norm(sizes, dtype_of<T>, how.eps) || !cuda::has_batch_norm(executor<Cuda>::device_of(*x.state()->memory)))
+    if (!cuda::can_batch_norm(sizes, dtype_of<T>, how.eps) ||
+        !cuda::has_batch_norm(executor<Cuda>::device_of(*x.state()->memory)))
       return {};
     // Statistics that cuDNN cannot update where they are: it updates copies.
     const bool in_place = std::is_same_v<R, C> && running_mean.defined() && running_mean.contiguous_layout() &&

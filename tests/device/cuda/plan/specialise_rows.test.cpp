@@ -188,8 +188,9 @@ TEST_CASE("specialise_rows: of sums over the rows few blocks run at once, with t
     CHECK(p.least_blocks == blocks);
     CHECK(p.leaves[0].kept == cuda::row_place::ahead);
     CHECK(p.leaves[1].kept == cuda::row_place::ahead);
-    CHECK(p.shared_bytes == 2 * static_cast<std::size_t>(length) * size_of(type) *
-                                (p.shape == cuda::kernel_shape::warp_per_row ? static_cast<std::size_t>(threads / 32) : 1));
+    CHECK(p.shared_bytes ==
+          2 * static_cast<std::size_t>(length) * size_of(type) *
+              (p.shape == cuda::kernel_shape::warp_per_row ? static_cast<std::size_t>(threads / 32) : 1));
     CHECK(p.shared_bytes * static_cast<std::size_t>(blocks) < cuda::most_row_bytes);
     CHECK(p.step * static_cast<int>(size_of(type)) == 16);
   }

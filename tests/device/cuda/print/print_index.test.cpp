@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sort of the positions of scatter_add, and sums of very many terms, on the emulator. What gather and scatter compute
-// is tested by tensor/cuda_indexing.test.cpp; that NVRTC compiles all their kernels, by nvrtc/fixed.test.cpp.
+// The sort of the positions of scatter_add, and sums of very many terms, on the emulator. What gather and scatter
+// compute is tested by tensor/cuda_indexing.test.cpp; that NVRTC compiles all their kernels, by nvrtc/fixed.test.cpp.
 #include <kiln/device/cuda/print/print_index.hpp>
 #include <kiln/device/cuda/run/index.hpp>
 
