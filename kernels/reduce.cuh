@@ -86,8 +86,8 @@ __device__ inline T collect_shares(const uint64* shares, T x, Fold fold) {
   return x;
 }
 
-/// Steps of N neighbours, one for each of `Lanes` lanes, added up over the warps of a block: the first `some` sums go to
-/// `to`. `left` has room for a step of each lane of each warp.
+/// Steps of N neighbours, one for each of `Lanes` lanes, added up over the warps of a block: the first `some` sums
+/// go to `to`. `left` has room for a step of each lane of each warp.
 template <int Warps, int Lanes, int N, class T, class Index>
 __device__ inline void store_sum_of_warps(vec<T, N>* left, const vec<T, N>& x, T* to, Index some) {
   static_assert(Lanes * N <= 32 * Warps, "store_sum_of_warps: a thread adds up one sum");
