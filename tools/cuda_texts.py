@@ -6,7 +6,7 @@ TEXTS/*.cu are written by the tests of the device Cuda (KILN_CUDA_TEXTS, tests/c
 run them on the emulator. Each text is compiled for one of sm_80, sm_90, sm_100 and sm_120, chosen by its hash, and one
 that leaves the assembler nothing to refuse only to PTX, which takes a quarter of the time; with --all each is compiled to
 machine code for each of the four that NVRTC knows. Texts with clusters are for sm_90 and newer. NVRTC must accept each
-without a warning.
+without a warning, but for a coordinate that a printed text does not read.
 The folder KILN_NVRTC_CACHE, else TEXTS_known, remembers what was accepted, by the hash of the text, of the headers that it
 includes, of the options and of NVRTC's version, so only what changed is compiled. Texts with the same includes are
 compiled together, which parses their headers once; if NVRTC refuses them, one by one.
@@ -89,7 +89,7 @@ class Compiler:
     def __init__(self, nvrtc, project):
         self.nvrtc, self.project = nvrtc, project
         major, minor = (int(part) for part in nvrtc.name.split()[-1].split("."))
-        self.options = ["-std=c++20"] + ["--minimal"] * ((major, minor) >= (12, 4))
+        self.options = ["-std=c++20", "--diag-suppress=177"] + ["--minimal"] * ((major, minor) >= (12, 4))
         self.options += ["--Ofast-compile=max"] * (major >= 13)
 
     def architectures(self):

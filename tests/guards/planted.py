@@ -198,8 +198,8 @@ class layers(planted):
             self.assertEqual(status, 1, words)
             self.assertRegex(words, r"texts/bad.cu, compute_\d+: .*thrice")
             self.assertRegex(words, r"5 texts .* 1 compiled, 4 known")
-        printed("bad", "int unused; *x = 3;")  # a warning is a refusal
-        self.assertRegex(said()[1], r"texts/bad.cu, compute_\d+: .*unused")
+        printed("bad", "*x = 1 / 0;")  # a warning is a refusal
+        self.assertRegex(said()[1], r"texts/bad.cu, compute_\d+: .*division by zero")
         printed("bad", "*x = 3;")
         self.write("kernels/b.cuh", "#pragma once\n__device__ inline float twice(float x) { return x + x; }\n")
         status, words = said()
