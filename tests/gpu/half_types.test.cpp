@@ -138,7 +138,7 @@ void check_batch_norm(const dims& s, bool channels_last) {
             {.type = dtype_of<T>, .batch = s[0], .positions = s[2] * s[3], .channels = channels, .running = true}, {}));
   else
     report("batch norm of " + type_name<T>() + " with channels first",
-           !cuda::has_batch_norm() ? "there is no cuDNN"
+           !cuda::has_batch_norm({}) ? "there is no cuDNN"
            : cuda::detail::batch_norm_refused({}, dtype_of<T>, false) ||
                    cuda::detail::batch_norm_refused({}, dtype_of<T>, true)
                ? said()
