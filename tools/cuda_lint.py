@@ -9,7 +9,8 @@ instruction that waits for a load of 16 bytes between those of one step: they ar
 reductions of everything four such loads at once, in transposes two. In attention on tensor cores, which may take all
 registers, tiles come by cp.async and each ldmatrix feeds several products, else shared memory is slower than they are.
 From sm_90 on, where a kernel may be launched before the one before it has ended, it waits for that before it touches
-memory. Texts of clusters are for sm_90 and newer.
+memory. `asked_of_texts` says what rows of half types and their gradients keep to besides. Texts of clusters are for
+sm_90 and newer.
 Needs NVRTC (KILN_LIBNVRTC, the loader's folders, the toolkit's, or those of Python's wheels), else nvcc (PATH, the
 toolkit's folder, or KILN_CUDA_TOOLS=DIR:DIR); no disassembler and no GPU. Exits 77 without either.
 Prints one line per breach and exits 1 if there is any.
@@ -33,6 +34,15 @@ most_registers = {"kiln_transpose_": 32, "kiln_columns_": 40}
 least_together = {"kiln_reduce_all_": 4, "kiln_transpose_": 2}
 least_products = {r"kiln_attention_forward_\w+_plain$": 3, r"kiln_attention_(forward|backward)_": 1.7}
 threads_of_a_multiprocessor, registers_of_a_multiprocessor = 2048, 65536
+# By the beginning of a text's name: the most kernels that it may have; of its first one the least loads of 16 bytes that
+# are under way together, and the most of all, of loads of 8 bytes and of exchanges between lanes. Leaving out: any.
+asked_of_texts = {
+    "rows_softmax_": dict(kernels=1, together=4, narrow=0),
+    "rows_layer_norm_": dict(kernels=1, together=4, narrow=0),
+    "backward_softmax_": dict(kernels=1, together=8, narrow=0),
+    "backward_layer_norm_": dict(kernels=2, together=4, narrow=0, exchanges=60),
+    "backward_repeated_": dict(kernels=1, together=3, wide=3),
+}
 
 
 class Nvrtc:
@@ -119,15 +129,19 @@ def functions_of(cubin):
 # An instruction has 16 bytes from sm_70 on. Its lowest 12 bits say what it does; of the upper 64, bits 9 to 11 are how
 # much a load or store moves, 46 to 48 the scoreboard that tells when its result is there (7: none), 52 to 57 a bit for
 # each scoreboard that it waits for.
-load, store, leave, meet = 0x981, 0x986, 0x94d, 0xb1d
+load, store, leave, meet, exchange = 0x981, 0x986, 0x94d, 0xb1d, 0x89
 product, matrix_load, async_copy = 0x23c, 0x83b, 0xfae  # HMMA, LDSM, LDGSTS
-sixteen_bytes = 6
+eight_bytes, sixteen_bytes = 5, 6
 # griddepcontrol.wait; and loads, stores and atomic operations of global memory, or of an address that may be there.
 wait_for_grid, of_memory = 0x82e, {load, store, 0x980, 0x985, 0x98e, 0x9a8, 0x3a8, 0x3a9, 0x3ab, 0x38b, 0x3a5, 0x38a}
 
 
+def is_load(low, high, size):
+    return low & 0xfff == load and high >> 9 & 7 == size
+
+
 def is_wide_load(low, high):
-    return low & 0xfff == load and high >> 9 & 7 == sixteen_bytes
+    return is_load(low, high, sixteen_bytes)
 
 
 def together(instructions):
@@ -222,6 +236,26 @@ def breaches_of(cubin, words, allowed, architecture):
                 break
 
 
+def breaches_of_asked(text, cubin):
+    """Where the kernels of a text do not keep to what `asked_of_texts` asks of it."""
+    asked = next((rules for start, rules in asked_of_texts.items() if text.name.startswith(start)), None)
+    if asked is None:
+        return
+    functions = functions_of(cubin)
+    names = re.findall(r"^using kiln::kernels::(\w+);", text.read_text(), re.M)
+    if len(names) > asked["kernels"]:
+        yield f"{len(names)} kernels, more than {asked['kernels']}"
+    code = functions[names[0]]
+    if (most := together(code)) < asked["together"]:
+        yield f"{names[0]}: {most} loads of 16 bytes under way together, not {asked['together']}"
+    counts = {"wide": ("loads of 16 bytes", sum(is_wide_load(*one) for one in code)),
+              "narrow": ("loads of 8 bytes", sum(is_load(*one, eight_bytes) for one in code)),
+              "exchanges": ("exchanges between lanes", sum(low & 0xff == exchange for low, high in code))}
+    for key, (what, count) in counts.items():
+        if count > asked.get(key, count):
+            yield f"{names[0]}: {count} {what}, more than {asked[key]}"
+
+
 def check(texts, project, chosen):
     compiler = find_compiler()
     if compiler is None:
@@ -242,7 +276,8 @@ def check(texts, project, chosen):
             continue
         wide_loads[architecture] += sum(is_wide_load(*one) for code in functions_of(cubin).values() for one in code)
         allowed = bool(holds_rows.search(file.read_text()))
-        breaches += [f"{file.name}, {architecture}: {found}" for found in breaches_of(cubin, words, allowed, architecture)]
+        breaches += [f"{file.name}, {architecture}: {found}"
+                     for found in [*breaches_of(cubin, words, allowed, architecture), *breaches_of_asked(file, cubin)]]
     # A new architecture may write its instructions otherwise.
     breaches += [f"{architecture}: no load of 16 bytes was found in any text" for architecture in chosen
                  if files and not wide_loads[architecture]]
