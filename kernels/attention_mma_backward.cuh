@@ -53,6 +53,14 @@ __device__ inline void drop(float (&weight)[M][N][4], const uint32 (&kept)[M][(N
       for (int e = 0; e < 4; ++e) weight[i][j][e] = kept[i][j / 8] >> (4 * (j % 8) + e) & 1 ? weight[i][j][e] * by : 0;
 }
 
+/// The weight of a score. Masks may make scores so large that their rounding is more than the difference: no weight is
+/// above 1.
+template <bool Extras>
+__device__ inline float weight_of(float score, float logsumexp) {
+  const float exponent = score - logsumexp;
+  return fast_exp2(Extras && exponent > 0 ? 0 : exponent);
+}
+
 /// Accumulators as a left operand.
 template <class Tile, int M, int N>
 __device__ inline void as_left(uint32 (&left)[N / 2][M][4], const float (&from)[M][N][4]) {
@@ -136,7 +144,7 @@ __device__ inline void attention_backward_queries(char* memory, const attention_
       for (int j = 0; j < N; ++j)
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-          weight[i][j][e] = fast_exp2(weight[i][j][e] * factor - known[i][e / 2].logsumexp);
+          weight[i][j][e] = weight_of<Extras>(weight[i][j][e] * factor, known[i][e / 2].logsumexp);
     tile::times_transposed(slope, memory, dout + left, stage + buffer + right);
     if (Extras && s.drops) drop(slope, kept, float(s.kept));
 #pragma unroll
@@ -241,7 +249,8 @@ __device__ inline void attention_backward_keys(char* memory, const attention_sha
 #pragma unroll
       for (int i = 0; i < M; ++i)
 #pragma unroll
-        for (int e = 0; e < 4; ++e) weight[i][j][e] = fast_exp2(weight[i][j][e] * factor - of.at[e % 2].logsumexp);
+        for (int e = 0; e < 4; ++e)
+          weight[i][j][e] = weight_of<Extras>(weight[i][j][e] * factor, of.at[e % 2].logsumexp);
     }
     tile::times_transposed(slope, memory, values + left, stage + buffer + right);
     if (Extras && s.drops) drop(slope, kept, float(s.kept));

@@ -251,16 +251,36 @@ TEST_CASE("cuda attention: scores of half types that grow, and scales of any sig
   check<half>({.heads = 1, .queries = 4, .keys = 70, .width = 16, .value_width = 8, .causal = true, .scale = 0}, 2e-3);
 }
 
-TEST_CASE("cuda attention: the lowest bfloat16 as a mask hides a key, and of all keys none") {
+TEST_CASE("cuda attention: finite numbers as a mask hide a key, and of all keys none") {
   emulate::stand_in();
-  const double low = -0x1.fep127;
-  const on_device<bfloat16> q({1, 2}), k({3, 4, 5}), v({1, 3, 5}), added({low, 0, low, low, low, low}), out({7, 7});
-  const on_device<float> sums({7, 7});
-  attention_job job{.type = dtype::bfloat16, .matrices = 1, .queries = 2, .keys = 3, .width = 1, .value_width = 1};
+  for (const double low : {-0x1.fep127, -1e9, -3e9, -7e9, -1e12, -3e15, -1e30}) {
+    CAPTURE(low);
+    const on_device<bfloat16> q({1, 2}), k({3, 4, 5}), v({1, 3, 5}), added({low, 0, low, low, low, low}), out({7, 7});
+    const on_device<float> sums({7, 7});
+    attention_job job{.type = dtype::bfloat16, .matrices = 1, .queries = 2, .keys = 3, .width = 1, .value_width = 1};
+    job.q = {q.data(), {}, 1, 1}, job.k = {k.data(), {}, 1, 1}, job.v = {v.data(), {}, 1, 1};
+    job.added = {added.data(), {}, 3, 1};
+    cuda::attention(job, out.data(), sums.data(), cuda::current_stream({}));
+    CHECK(out.values() == list{3, 3});  // the one that is seen; the mean of all, as of equal scores
+    // Only the first query's result has a gradient, and that flows to the one value alone: the weights of the second
+    // are lost in the rounding of such scores, but finite.
+    const on_device<bfloat16> dout({1, 0}), dq({7, 7}), dk({7, 7, 7}), dv({7, 7, 7});
+    cuda::attention_backward(job, out.data(), sums.data(), dout.data(), {dq.data()}, {dk.data()}, {dv.data()},
+                             cuda::current_stream({}));
+    CHECK(dq.values() == list{0, 0});
+    CHECK(dk.values() == list{0, 0, 0});
+    CHECK(dv.values() == list{0, 1, 0});
+  }
+  // The only weight is 1, whatever is lost in the rounding of its score.
+  const on_device<bfloat16> q({5}), k({6}), v({1}), added({-641728512}), out({7}), dout({1}), dv({7});
+  const on_device<float> sums({7});
+  attention_job job{.type = dtype::bfloat16, .matrices = 1, .queries = 1, .keys = 1, .width = 1, .value_width = 1};
   job.q = {q.data(), {}, 1, 1}, job.k = {k.data(), {}, 1, 1}, job.v = {v.data(), {}, 1, 1};
-  job.added = {added.data(), {}, 3, 1};
+  job.added = {added.data(), {}, 1, 1};
   cuda::attention(job, out.data(), sums.data(), cuda::current_stream({}));
-  CHECK(out.values() == list{3, 3});  // the one that is seen; the mean of all, as of equal scores
+  cuda::attention_backward(job, out.data(), sums.data(), dout.data(), {}, {}, {dv.data()}, cuda::current_stream({}));
+  CHECK(out.values() == list{1});
+  CHECK(dv.values() == list{1});
 }
 
 TEST_CASE("cuda attention: what the kernels do not take") {
