@@ -22,7 +22,7 @@ std::uint64_t bits_of(T x) {
 
 }  // namespace
 
-TEST_CASE("+ - * and unary ops of integers wrap around") {
+TEST_CASE("sums, products and unary ops of integers wrap around") {
   check_integers<add_op>([](auto a, auto b) { return a + b; },
                          []<class T>(T a, T b) { return wrapped<T>(bits_of(a) + bits_of(b)); });
   check_integers<sub_op>([](auto a, auto b) { return a - b; },

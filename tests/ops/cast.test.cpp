@@ -64,8 +64,22 @@ TEST_CASE("cast: fractions are dropped toward zero, nan is true, doubles round t
   CHECK(b(3));
   CHECK(evaluated(cast<float>(Tensor<double>{0.1}))(0) == 0.1f);
   CHECK(evaluated(cast<float>(Tensor<double>{1e300}))(0) == std::numeric_limits<float>::infinity());
-  CHECK(evaluated(cast<std::int8_t>(Tensor<int>{300, -129, 255}))(0) == 44);
-  CHECK(evaluated(cast<std::uint8_t>(Tensor<int>{300, -129, 255}))(1) == 127);
+}
+
+TEST_CASE("cast: integers that do not fit wrap around") {
+  const Tensor<std::int64_t> x{
+      300, -129, 255, (std::int64_t{1} << 40) + 5, -1, std::numeric_limits<std::int64_t>::min()};
+  const auto check = [&]<class To>(std::type_identity<To>) {
+    const Tensor<To> y = evaluated(cast<To>(x));
+    for (int i = 0; i < 6; ++i) CHECK(y(i) == static_cast<To>(static_cast<std::uint64_t>(x(i))));  // modulo 2^n
+  };
+  check(std::type_identity<std::uint8_t>{});
+  check(std::type_identity<std::int8_t>{});
+  check(std::type_identity<std::int32_t>{});
+  // A sum is written into its own type, and stays in it.
+  Tensor<std::uint8_t> small{200, 100};
+  small += Tensor<std::uint8_t>{100, 100};
+  CHECK((small(0) == 44 && small(1) == 200));
 }
 
 TEST_CASE("cast: within one expression half types keep the range and precision of float; a tensor has their own") {

@@ -307,6 +307,18 @@ TEST_CASE("a parameter that was never asked for a gradient is refused, one that 
   CHECK(text_of([&] { optim::SGD opt(nn::parameters(in_double)); }) == "");
 }
 
+TEST_CASE("a parameter that was replaced while another handle to it lives: the step goes to the old tensor") {
+  Tensor<double> w{1, 2};
+  w.requires_grad();
+  const Tensor<double> old = w;
+  optim::SGD opt(std::vector{w}, {.lr = 1});
+  backward(sum(w));
+  w = Tensor<double>{5, 6};
+  opt.step();
+  CHECK(values(old) == list{0, 1});
+  CHECK(values(w) == list{5, 6});
+}
+
 TEST_CASE("parameters outlive their optimizer") {
   Tensor<double> w{1, 2};
   w.requires_grad();
