@@ -300,27 +300,6 @@ cudnn_status cudnnConvolutionBackwardFilter(cudnn_handle handle, const void* alp
   return convolve("cudnnConvolutionBackwardFilter", handle, {*x_is, *dy_is, *dw_is, *how}, 2, alpha, x, dy, algorithm,
                   whole, bytes, beta, dw);
 }
-cudnn_status cudnnConvolutionBackwardBias(cudnn_handle handle, const void* alpha, cudnn_tensor dy_is, const void* dy,
-                                          const void* beta, cudnn_tensor db_is, void* db) {
-  auto& all = state::instance();
-  const guarded lock(all.mutex);
-  if (const auto failed = enter_cudnn("cudnnConvolutionBackwardBias"); failed != good) return failed;
-  const cudnn_tensor_object from = *dy_is, to = *db_is;
-  if (!is_ready(handle) || from.type != to.type || to.count() != to.c || to.c != from.c || from.channels_last())
-    return bad;
-  if (!is_memory(handle, dy, from) || !is_memory(handle, db, to)) return bad;
-  const double scale = number(from.type, alpha), keep = number(from.type, beta);
-  all.enqueue(handle->stream, [=] {
-    for (long c = 0; c < from.c; ++c) {
-      double sum = 0;
-      for (long n = 0; n < from.n; ++n)
-        for (long i = 0; i < from.h * from.w; ++i) sum += load(from.type, dy, (n * from.c + c) * from.h * from.w + i);
-      store(from.type, db, c, scale * sum + (keep != 0 ? keep * load(from.type, db, c) : 0));
-    }
-    return driver_result::success;
-  });
-  return good;
-}
 cudnn_status cudnnAddTensor(cudnn_handle handle, const void* alpha, cudnn_tensor a_is, const void* a, const void* beta,
                             cudnn_tensor c_is, void* c) {
   auto& all = state::instance();

@@ -14,8 +14,7 @@ constexpr auto bad = cudnn_status::bad_parameter;
 bool is_sound(cudnn_batch_norm_mode mode, const cudnn_tensor_object& x, const cudnn_tensor_object& channel,
               double eps) {
   const auto wanted = x.type == cudnn_type::float64 ? cudnn_type::float64 : cudnn_type::float32;
-  return mode == cudnn_batch_norm_mode::spatial && channel == cudnn_tensor_object{wanted, 1, x.c, 1, 1} &&
-         !x.channels_last() && eps >= 0;
+  return mode == cudnn_batch_norm_mode::spatial && channel == cudnn_tensor_object{wanted, 1, x.c, 1, 1} && eps >= 0;
 }
 // Calls f(place) for each element of a channel.
 template <class F>
@@ -49,7 +48,6 @@ cudnn_status cudnnBatchNormalizationForwardTraining(cudnn_handle handle, cudnn_b
   if (const auto failed = enter_cudnn("cudnnBatchNormalizationForwardTraining"); failed != good) return failed;
   if (all.fails("cudnn_batch_norm")) return cudnn_status::execution_failed;
   const cudnn_tensor_object of = *x_is, channel = *channel_is;
-  if (all.settings["refuse_cudnn_half_norms"] != 0 && size_of(of.type) == 2) return cudnn_status::not_supported;
   if (!is_ready(handle) || !(*y_is == of) || !is_sound(mode, of, channel, eps)) return bad;
   if ((running_mean == nullptr) != (running_variance == nullptr) || (mean == nullptr) != (inverse == nullptr))
     return bad;
@@ -94,7 +92,6 @@ cudnn_status cudnnBatchNormalizationBackward(cudnn_handle handle, cudnn_batch_no
   if (const auto failed = enter_cudnn("cudnnBatchNormalizationBackward"); failed != good) return failed;
   if (all.fails("cudnn_batch_norm")) return cudnn_status::execution_failed;
   const cudnn_tensor_object of = *x_is, channel = *channel_is;
-  if (all.settings["refuse_cudnn_half_norms"] != 0 && size_of(of.type) == 2) return cudnn_status::not_supported;
   if (!is_ready(handle) || !(*dy_is == of) || !(*dx_is == of) || !is_sound(mode, of, channel, eps)) return bad;
   for (const void* all_of : {x, dy, static_cast<const void*>(dx)})
     if (!is_memory(handle, all_of, of)) return bad;

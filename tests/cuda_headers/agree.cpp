@@ -319,7 +319,6 @@ constexpr bool forms[] = {
     same_form<decltype(ours::forward), decltype(&cudnnConvolutionForward)>,
     same_form<decltype(ours::backward_data), decltype(&cudnnConvolutionBackwardData)>,
     same_form<decltype(ours::backward_filter), decltype(&cudnnConvolutionBackwardFilter)>,
-    same_form<decltype(ours::backward_bias), decltype(&cudnnConvolutionBackwardBias)>,
     same_form<decltype(ours::add_tensor), decltype(&cudnnAddTensor)>,
     same_form<decltype(ours::pooling_create), decltype(&cudnnCreatePoolingDescriptor)>,
     same_form<decltype(ours::pooling_destroy), decltype(&cudnnDestroyPoolingDescriptor)>,

@@ -9,7 +9,9 @@
 
 #include <kiln/autograd/node.hpp>
 #include <kiln/device/cpu/drivers.hpp>
+#include <kiln/expr/reductions.hpp>
 #include <kiln/nn/functional/window.hpp>
+#include <kiln/ops/all.hpp>
 #include <kiln/tensor/recorder.hpp>
 
 namespace kiln {
@@ -26,8 +28,9 @@ struct conv2d_options {
 /// What a device does for conv2d. All memory is contiguous and on the device: x (batch, channels, image),
 /// w (out_channels, channels / groups, kernel), bias (out_channels) or null, y (batch, out_channels, places); `add`
 /// says whether a gradient is added to what is there. The storage is that of what is written: it tells the device,
-/// where there are several. T is a floating type. Where `has_channels_last<T>` is there and true, all three may have
-/// their channels last, as the sizes' layout says; there is no bias then.
+/// where there are several. T is a floating type. Devices with memory of their own need no backward_bias. Where
+/// `has_channels_last<T>` is there and true, all three may have their channels last, as the sizes' layout says; there
+/// is no bias then.
 template <class Device>
 struct convolution {
   static_assert(detail::never<Device>, "kiln: this device has no convolutions: use .to<Cpu>()");
@@ -191,10 +194,7 @@ class convolution_node final : public op_node_of<3, 2> {
       const gradient_target to = target(1, near);
       convolution<Device>::backward_weight(sizes_, x, dy, static_cast<T*>(to.tensor->data), to.add, near);
     }
-    if (wants(2)) {
-      const gradient_target to = target(2, near);
-      convolution<Device>::backward_bias(sizes_, dy, static_cast<T*>(to.tensor->data), to.add, near);
-    }
+    if (wants(2)) backward_bias(gradient);
   }
   [[gnu::cold]] void backward_recorded(const ref<tensor_state>& g, const ref<gradient_record>&) override {
     check_saved(*g->memory);
@@ -211,6 +211,21 @@ class convolution_node final : public op_node_of<3, 2> {
   }
 
  private:
+  /// By the device, or else by an expression: cuDNN has no such sum for half types.
+  void backward_bias(const ref<tensor_state>& gradient) {
+    const storage& near = *gradient->memory;
+    if constexpr (OnHost<Device>) {
+      const gradient_target to = target(2, near);
+      convolution<Device>::backward_bias(sizes_, static_cast<const T*>(gradient->data),
+                                         static_cast<T*>(to.tensor->data), to.add, near);
+    } else {
+      const no_grad quiet;
+      const auto images =
+          Tensor<T, Device>(gradient).reshape({sizes_.batch, sizes_.out_channels, sizes_.places.area()});
+      hand_over_gradient(*adding_kernel<T, Device>(), untracked(sum(images, {0, 2})).state(), *input[2]);
+    }
+  }
+
   convolution_sizes sizes_;
 };
 

@@ -66,10 +66,6 @@ struct convolution<Cuda> {
                               const storage& near) {
     cuda::convolve_backward_weight(s, dtype_of<T>, x, dy, dw, add, cuda::allow_tf32(), detail::stream_near(near));
   }
-  template <class T>
-  static void backward_bias(const convolution_sizes& s, const T* dy, T* db, bool add, const storage& near) {
-    cuda::convolve_backward_bias(s, dtype_of<T>, dy, db, add, detail::stream_near(near));
-  }
 };
 
 template <>

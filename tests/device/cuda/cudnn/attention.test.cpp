@@ -66,7 +66,12 @@ void compare(const attention_reference::sizes& s, std::int64_t heads, bool heads
   const on_device<float> logsumexp(s.matrices * s.queries);
   const attention_job job = job_of(type, s, heads, heads_in_rows, qd.data(), kd.data(), vd.data());
   const auto& where = cuda::current_stream(Cuda{0});
-  REQUIRE(cuda::cudnn_attention_refusal(job, Cuda{0}) == "");
+  const std::string refusal = cuda::cudnn_attention_refusal(job, Cuda{0});
+  if (emulate::on_gpu() && refusal.find("too old") != refusal.npos) {
+    MESSAGE(message("SKIPPED on the GPU: ", refusal));
+    return;
+  }
+  REQUIRE(refusal == "");
   cuda::cudnn_attention(job, out.data(), logsumexp.data(), where);
   CHECK(out.distance(wanted.out) <= tolerance);
   CHECK(logsumexp.distance(wanted.logsumexp) <= 1e-4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Batch norms in training by the stand-in for cuDNN against plain double loops, gradients against finite differences of
-// them, half types with statistics in float; for which operands there are any; what goes wrong.
+// them; for which operands there are any; what goes wrong.
 #include <kiln/device/cuda/libraries/batch_norm.hpp>
 
 #include <cuda_emulator/stand_in.hpp>
@@ -29,21 +29,6 @@ numbers some(std::int64_t n, std::uint32_t state, double offset = 0) {
   return out;
 }
 
-template <class T>
-T rounded_to(double v) {
-  if constexpr (sizeof(T) == 2)
-    return T(static_cast<float>(v));
-  else
-    return static_cast<T>(v);
-}
-template <class T>
-double number(T v) {
-  if constexpr (sizeof(T) == 2)
-    return static_cast<double>(static_cast<float>(v));
-  else
-    return static_cast<double>(v);
-}
-
 // Memory of the device with these values as a T.
 template <class T>
 struct on_device {
@@ -51,8 +36,7 @@ struct on_device {
   std::size_t n;
   explicit on_device(const numbers& values)
       : memory(cuda::new_storage(values.size() * sizeof(T), current_stream(Cuda{0}))), n(values.size()) {
-    std::vector<T> rounded;
-    for (const double v : values) rounded.push_back(rounded_to<T>(v));
+    const std::vector<T> rounded(values.begin(), values.end());
     cuda::copy_to_device(memory->data, rounded.data(), n * sizeof(T), current_stream(Cuda{0}));
   }
   T* data() const { return static_cast<T*>(memory->data); }
@@ -62,7 +46,7 @@ struct on_device {
     cuda::copy_to_host(got.data(), memory->data, n * sizeof(T), current_stream(Cuda{0}));
     double worst = wanted.size() == n ? 0 : INFINITY;
     for (std::size_t i = 0; i < n; ++i) {
-      const double d = std::abs(number(got[i]) - wanted[i]) / std::max(1.0, std::abs(wanted[i]));
+      const double d = std::abs(static_cast<double>(got[i]) - wanted[i]) / std::max(1.0, std::abs(wanted[i]));
       worst = d <= worst ? worst : (std::isnan(d) ? INFINITY : d);
     }
     return worst;
@@ -106,27 +90,21 @@ numbers slopes(numbers& of, const numbers& dy, auto y) {
   return out;
 }
 
-// Elements of T, statistics and parameters of C.
-template <class T, class C = T>
-void compare(const batch_norm_sizes& s, double eps, double tolerance, double half_tolerance = 0) {
+template <class T>
+void compare(const batch_norm_sizes& s, double eps, double tolerance) {
   CAPTURE(s.image);
-  const dtype type = std::is_same_v<T, float>    ? dtype::float32
-                     : std::is_same_v<T, double> ? dtype::float64
-                     : std::is_same_v<T, half>   ? dtype::float16
-                                                 : dtype::bfloat16;
-  const double rough = std::max(tolerance, half_tolerance);
+  const dtype type = std::is_same_v<T, float> ? dtype::float32 : dtype::float64;
   const auto& where = current_stream(Cuda{0});
   const std::int64_t n = s.batch * s.channels * s.image.area();
   numbers x = some(n, 1, 3), w = some(s.channels, 2), b = some(s.channels, 3);
   const numbers dy = some(n, 4), old_mean = some(s.channels, 5), old_variance = some(s.channels, 6, 2),
                 old_dx = some(n, 7), nothing(static_cast<std::size_t>(s.channels), NAN);
   const results wanted = by_definition(s, x, w, b, eps);
-  const on_device<T> xd(x), dyd(dy), y(numbers(x.size(), NAN));
-  const on_device<C> wd(w), bd(b), mean(nothing), inverse(nothing), running_mean(old_mean),
-      running_variance(old_variance);
-  REQUIRE(cuda::batch_norm_training(s, type, xd.data(), wd.data(), bd.data(), eps, y.data(), mean.data(),
-                                    inverse.data(), {running_mean.data(), running_variance.data(), 0.25}, where));
-  CHECK(y.distance(wanted.y) <= rough);
+  const on_device<T> xd(x), wd(w), bd(b), dyd(dy), y(numbers(x.size(), NAN)), mean(nothing), inverse(nothing),
+      running_mean(old_mean), running_variance(old_variance);
+  cuda::batch_norm_training(s, type, xd.data(), wd.data(), bd.data(), eps, y.data(), mean.data(), inverse.data(),
+                            {running_mean.data(), running_variance.data(), 0.25}, where);
+  CHECK(y.distance(wanted.y) <= tolerance);
   CHECK(mean.distance(wanted.mean) <= tolerance);
   CHECK(inverse.distance(wanted.inverse) <= tolerance);
   numbers new_mean, new_variance;
@@ -140,13 +118,12 @@ void compare(const batch_norm_sizes& s, double eps, double tolerance, double hal
   const auto result = [&] { return by_definition(s, x, w, b, eps).y; };
   const numbers by_x = slopes(x, dy, result), by_w = slopes(w, dy, result), by_b = slopes(b, dy, result);
   for (const bool add : {false, true}) {
-    const on_device<T> dx(add ? old_dx : numbers(x.size(), NAN));
-    const on_device<C> dw(nothing), db(nothing);
-    REQUIRE(cuda::batch_norm_backward(s, type, xd.data(), dyd.data(), wd.data(), mean.data(), inverse.data(), eps,
-                                      dx.data(), add, dw.data(), db.data(), where));
+    const on_device<T> dx(add ? old_dx : numbers(x.size(), NAN)), dw(nothing), db(nothing);
+    cuda::batch_norm_backward(s, type, xd.data(), dyd.data(), wd.data(), mean.data(), inverse.data(), eps, dx.data(),
+                              add, dw.data(), db.data(), where);
     numbers sum = by_x;
     for (std::size_t i = 0; add && i < sum.size(); ++i) sum[i] += old_dx[i];
-    CHECK(dx.distance(sum) <= std::max(rough, 1e-8));
+    CHECK(dx.distance(sum) <= std::max(tolerance, 1e-8));
     CHECK(dw.distance(by_w) <= std::max(tolerance, 1e-8));
     CHECK(db.distance(by_b) <= std::max(tolerance, 1e-8));
   }
@@ -161,8 +138,6 @@ TEST_CASE("training and its gradients are those of the definition") {
   compare<double>({3, 4, {2, 3}}, 0.01, 1e-12);
   compare<float>({2, 1, {1, 5}}, 0.1, 1e-5);
   compare<double>({1, 3, {9, 1}}, 0, 1e-12);  // cuDNN 9 takes an eps of 0
-  compare<half, float>({3, 4, {2, 3}}, 0.01, 1e-5, 2e-3);
-  compare<bfloat16, float>({3, 4, {2, 3}}, 0.01, 1e-5, 1e-2);
 }
 
 TEST_CASE("training of many elements per channel and of many channels, and a mean far from zero") {
@@ -194,10 +169,10 @@ TEST_CASE("training of many elements per channel and of many channels, and a mea
     const auto& where = current_stream(Cuda{0});
     const on_device<float> xd(x), wd(w), bd(b), dyd(dy), y(numbers(x.size(), NAN)), mean(nothing), inverse(nothing),
         dx(numbers(x.size(), NAN)), dw(nothing), db(nothing);
-    REQUIRE(cuda::batch_norm_training(s, dtype::float32, xd.data(), wd.data(), bd.data(), eps, y.data(), mean.data(),
-                                      inverse.data(), {}, where));
-    REQUIRE(cuda::batch_norm_backward(s, dtype::float32, xd.data(), dyd.data(), wd.data(), mean.data(), inverse.data(),
-                                      eps, dx.data(), false, dw.data(), db.data(), where));
+    cuda::batch_norm_training(s, dtype::float32, xd.data(), wd.data(), bd.data(), eps, y.data(), mean.data(),
+                              inverse.data(), {}, where);
+    cuda::batch_norm_backward(s, dtype::float32, xd.data(), dyd.data(), wd.data(), mean.data(), inverse.data(), eps,
+                              dx.data(), false, dw.data(), db.data(), where);
     CHECK(y.distance(wanted.y) <= 2e-4);
     CHECK(mean.distance(wanted.mean) <= 1e-5);
     CHECK(inverse.distance(wanted.inverse) <= 1e-4);
@@ -215,8 +190,8 @@ TEST_CASE("training without running statistics") {
   const batch_norm_sizes s{2, 2, {1, 2}};
   const on_device<float> x({1, 3, 5, 5, 1, 3, 5, 9}), w({1, 2}), b({0, 1}), y(numbers(8)), mean({0, 0}),
       inverse({0, 0});
-  REQUIRE(cuda::batch_norm_training(s, dtype::float32, x.data(), w.data(), b.data(), 1, y.data(), mean.data(),
-                                    inverse.data(), {}, current_stream(Cuda{0})));
+  cuda::batch_norm_training(s, dtype::float32, x.data(), w.data(), b.data(), 1, y.data(), mean.data(), inverse.data(),
+                            {}, current_stream(Cuda{0}));
   CHECK(mean.distance({2, 6}) == 0);
   CHECK(inverse.distance({std::sqrt(0.5), 0.5}) <= 1e-6);
   CHECK(y.distance({-std::sqrt(0.5), std::sqrt(0.5), 0, 0, -std::sqrt(0.5), std::sqrt(0.5), 0, 4}) <= 1e-6);
@@ -228,8 +203,8 @@ TEST_CASE("which operands cuDNN takes") {
   CHECK(can_batch_norm(s, dtype::float64, 0));
   CHECK(can_batch_norm({1, 1, {1, 2}}, dtype::float32, 1));
   CHECK(can_batch_norm({65535, 1, {1, 2}}, dtype::float32, 1));
-  CHECK(can_batch_norm(s, dtype::float16, 1e-5));
-  CHECK(can_batch_norm(s, dtype::bfloat16, 1e-5));
+  CHECK_FALSE(can_batch_norm(s, dtype::float16, 1e-5));
+  CHECK_FALSE(can_batch_norm(s, dtype::bfloat16, 1e-5));
   CHECK_FALSE(can_batch_norm(s, dtype::int32, 1e-5));
   CHECK_FALSE(can_batch_norm(s, dtype::float32, -1e-5));
   CHECK_FALSE(can_batch_norm(s, dtype::float32, std::numeric_limits<double>::quiet_NaN()));
@@ -250,45 +225,23 @@ TEST_CASE("what goes wrong is said") {
   const auto& device = emulate::stand_in();
   const on_device<float> x({1, 2}), w({1}), y({0, 0}), out({0}), other({0});
   const auto run = [&](const batch_norm_sizes& s, const void* from) {
-    return cuda::batch_norm_training(s, dtype::float32, from, w.data(), w.data(), 1, y.data(), out.data(), other.data(),
-                                     {}, current_stream(Cuda{0}));
+    cuda::batch_norm_training(s, dtype::float32, from, w.data(), w.data(), 1, y.data(), out.data(), other.data(), {},
+                              current_stream(Cuda{0}));
   };
   device.set("fail_cudnn_batch_norm", 1);
-  CHECK_THROWS_WITH_AS(static_cast<void>(run({1, 1, {1, 2}}, x.data())),
+  CHECK_THROWS_WITH_AS(run({1, 1, {1, 2}}, x.data()),
                        doctest::Contains("cudnnBatchNormalizationForwardTraining: CUDNN_STATUS_EXECUTION_FAILED"),
                        device_error);
-  CHECK(run({1, 1, {1, 2}}, x.data()));
+  CHECK_NOTHROW(run({1, 1, {1, 2}}, x.data()));
   const float on_host[2] = {};
-  CHECK_THROWS_WITH_AS(static_cast<void>(run({1, 1, {1, 2}}, on_host)), doctest::Contains("memory of this device"),
-                       device_error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(run({2, 1, {1, 1}}, x.data())),
+  CHECK_THROWS_WITH_AS(run({1, 1, {1, 2}}, on_host), doctest::Contains("memory of this device"), device_error);
+  CHECK_THROWS_WITH_AS(run({2, 1, {1, 1}}, x.data()),
                        "batch_norm: cuDNN has none for float32 elements of (2, 1, 1, 1) and an eps of 1: ask "
                        "can_batch_norm() first",
                        value_error);
   device.set("fail_cudnn_batch_norm", 1);
-  CHECK_THROWS_WITH_AS(static_cast<void>(cuda::batch_norm_backward(
-                           {1, 1, {1, 2}}, dtype::float32, x.data(), x.data(), w.data(), out.data(), other.data(), 1,
-                           y.data(), false, out.data(), other.data(), current_stream(Cuda{0}))),
-                       doctest::Contains("cudnnBatchNormalizationBackward: CUDNN_STATUS_EXECUTION_FAILED"),
-                       device_error);
-}
-
-TEST_CASE("a half type that cuDNN refuses is refused without an exception, and asked for once") {
-  if (emulate::skip_on_gpu("it lets cuDNN refuse")) return;
-  const auto& device = emulate::stand_in();
-  const on_device<bfloat16> x({1, 2}), y({0, 0});
-  const on_device<float> w({1}), out({0}), other({0});
-  const auto run = [&] {
-    return cuda::batch_norm_training({1, 1, {1, 2}}, dtype::bfloat16, x.data(), w.data(), w.data(), 1, y.data(),
-                                     out.data(), other.data(), {}, current_stream(Cuda{0}));
-  };
-  CHECK(run());
-  device.set("fail_cudnn_batch_norm", 1);  // what fails while it runs is no refusal
-  CHECK_THROWS_AS(static_cast<void>(run()), device_error);
-  device.set("refuse_cudnn_half_norms", 1);
-  CHECK_FALSE(run());
-  device.set("refuse_cudnn_half_norms", 0);
-  const auto calls = device.count("cudnnBatchNormalizationForwardTraining");
-  CHECK_FALSE(run());
-  CHECK(device.count("cudnnBatchNormalizationForwardTraining") == calls);
+  CHECK_THROWS_WITH_AS(
+      cuda::batch_norm_backward({1, 1, {1, 2}}, dtype::float32, x.data(), x.data(), w.data(), out.data(), other.data(),
+                                1, y.data(), false, out.data(), other.data(), current_stream(Cuda{0})),
+      doctest::Contains("cudnnBatchNormalizationBackward: CUDNN_STATUS_EXECUTION_FAILED"), device_error);
 }

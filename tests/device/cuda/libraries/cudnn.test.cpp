@@ -50,7 +50,6 @@ TEST_CASE("a library without the deprecated batch norms is as good for all else"
                              "ConvolutionForward",
                              "ConvolutionBackwardData",
                              "ConvolutionBackwardFilter",
-                             "ConvolutionBackwardBias",
                              "AddTensor",
                              "CreatePoolingDescriptor",
                              "DestroyPoolingDescriptor",

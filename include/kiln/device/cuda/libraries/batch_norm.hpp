@@ -2,7 +2,6 @@
 // Batch norms in training on the device Cuda, by cuDNN, over contiguous memory, as far as cuDNN has them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -27,40 +26,36 @@ struct batch_norm_running {
 /// Whether there is a cuDNN that starts on this device and has batch norms.
 bool has_batch_norm(Cuda device);
 
-/// Whether cuDNN's batch norms, where there are any, may take these operands: images of more than one element. (Images
-/// of one element lie apart from each other: kiln's kernels sum columns.) half and bfloat16 may still be refused.
+/// Whether cuDNN's batch norms, where there are any, take these operands. Not half types, which kiln's own
+/// kernels do in a third of the time; not images of one element, which lie apart from each other: kiln's kernels sum columns.
 bool can_batch_norm(const batch_norm_sizes& s, dtype type, double eps);
 
 namespace detail {
 
 void check_batch_norm(const batch_norm_sizes& s, dtype type, double eps, Cuda device);
 
-/// Whether this device's cuDNN has said that it does not support batch norms of a half type, forward or back.
-std::atomic<bool>& batch_norm_refused(Cuda device, dtype type, bool backward);
-
 // Descriptors of a batch norm.
 struct batch_norm_plan {
   tensor_descriptor x, channel;
   batch_norm_plan(const batch_norm_sizes& s, dtype type)
-      : x(type, s.batch, s.channels, s.image), channel(compute_type(type), 1, s.channels, 1) {}
+      : x(type, s.batch, s.channels, s.image), channel(type, 1, s.channels, 1) {}
 };
 
 }  // namespace detail
 
 /// Queues y = (x - mean) / sqrt(variance + eps) * weight + bias, with the mean and the biased variance of each channel.
 /// `mean` and `inverse` receive the mean and 1 / sqrt(variance + eps), for the backward pass. The running variance gets
-/// the unbiased one. x and y are of the type, all others of compute_type(type). Returns false, with nothing queued, if
-/// this cuDNN does not support the type (half and bfloat16 only); it is asked once for each device and type. Throws
-/// value_error unless can_batch_norm(), device_error unless has_batch_norm() or where cuDNN fails.
-[[nodiscard]] bool batch_norm_training(const batch_norm_sizes& s, dtype type, const void* x, const void* weight,
-                                       const void* bias, double eps, void* y, void* mean, void* inverse,
-                                       const batch_norm_running& running, const stream& where);
+/// the unbiased one. All of one type. Throws value_error unless can_batch_norm(), device_error unless has_batch_norm()
+/// or where cuDNN fails.
+void batch_norm_training(const batch_norm_sizes& s, dtype type, const void* x, const void* weight, const void* bias,
+                         double eps, void* y, void* mean, void* inverse, const batch_norm_running& running,
+                         const stream& where);
 
 /// Queues the gradients by x, weight and bias, given that by y; that by x is written to dx or added to it. `mean` and
-/// `inverse` are those of the training pass. Types, result and errors as of batch_norm_training().
-[[nodiscard]] bool batch_norm_backward(const batch_norm_sizes& s, dtype type, const void* x, const void* dy,
-                                       const void* weight, const void* mean, const void* inverse, double eps, void* dx,
-                                       bool add, void* dweight, void* dbias, const stream& where);
+/// `inverse` are those of the training pass. Throws as batch_norm_training().
+void batch_norm_backward(const batch_norm_sizes& s, dtype type, const void* x, const void* dy, const void* weight,
+                         const void* mean, const void* inverse, double eps, void* dx, bool add, void* dweight,
+                         void* dbias, const stream& where);
 
 }  // namespace kiln::cuda
 

@@ -2,10 +2,6 @@
 // The definitions of batch_norm.hpp.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <vector>
-
 #include <kiln/device/cuda/libraries/batch_norm.hpp>
 
 namespace kiln::cuda {
@@ -20,9 +16,9 @@ KILN_INLINE bool can_batch_norm(const batch_norm_sizes& s, dtype type, double ep
   constexpr std::int64_t most_batch = 65535;
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // cuDNN counts in 32 bits
   const pair2d image = s.image;
-  return is_floating(type) && eps >= least_eps && s.batch > 0 && s.batch <= most_batch && s.channels > 0 &&
-         image.height > 0 && image.width > 0 && most / s.batch / s.channels / image.height / image.width > 0 &&
-         image != pair2d(1);
+  return (type == dtype::float32 || type == dtype::float64) && eps >= least_eps && s.batch > 0 &&
+         s.batch <= most_batch && s.channels > 0 && image.height > 0 && image.width > 0 &&
+         most / s.batch / s.channels / image.height / image.width > 0 && image != pair2d(1);
 }
 
 namespace detail {
@@ -38,56 +34,36 @@ KILN_INLINE void check_batch_norm(const batch_norm_sizes& s, dtype type, double 
         "cuDNN 9");
 }
 
-KILN_INLINE std::atomic<bool>& batch_norm_refused(Cuda device, dtype type, bool backward) {
-  static std::vector<std::array<std::atomic<bool>, 4>>& all = *new std::vector<std::array<std::atomic<bool>, 4>>(
-      static_cast<std::size_t>(cuda_device_count()));  // as cudnn_library::of()
-  return all[static_cast<std::size_t>(device.index)][(type == dtype::bfloat16 ? 2U : 0U) + (backward ? 1U : 0U)];
-}
-
-// Calls f(handle), which gives a status, unless the type is known to be refused; false if it is refused.
-template <class F>
-bool try_batch_norm(dtype type, bool backward, const stream& where, const char* name, F&& f) {
-  const bool half_type = compute_type(type) != type;
-  std::atomic<bool>& refused = batch_norm_refused(where.device(), type, backward);
-  if (half_type && refused.load(std::memory_order_relaxed)) return false;
-  bool taken = true;
-  cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
-    const cudnn_status status = f(handle);
-    taken = !(half_type && (static_cast<int>(status) / 1000 == 3 || status == cudnn_status::bad_parameter));
-    if (taken) check(status, name);
-  });
-  if (!taken) refused.store(true, std::memory_order_relaxed);
-  return taken;
-}
-
 }  // namespace detail
 
-KILN_INLINE bool batch_norm_training(const batch_norm_sizes& s, dtype type, const void* x, const void* weight,
+KILN_INLINE void batch_norm_training(const batch_norm_sizes& s, dtype type, const void* x, const void* weight,
                                      const void* bias, double eps, void* y, void* mean, void* inverse,
                                      const batch_norm_running& running, const stream& where) {
   detail::check_batch_norm(s, type, eps, where.device());
   const device_scope scope(where.device());
   const detail::scaling scale(type, false);
-  const char* const name = "cudnnBatchNormalizationForwardTraining";
-  return detail::try_batch_norm(type, false, where, name, [&](cudnn_handle handle) {
+  detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
     const detail::batch_norm_plan plan(s, type);
-    return cudnn_api().batch_norm_training(handle, cudnn_batch_norm_mode::spatial, scale.one(), scale.keep(),
-                                           plan.x.handle, x, plan.x.handle, y, plan.channel.handle, weight, bias,
-                                           running.momentum, running.mean, running.variance, eps, mean, inverse);
+    check(cudnn_api().batch_norm_training(handle, cudnn_batch_norm_mode::spatial, scale.one(), scale.keep(),
+                                          plan.x.handle, x, plan.x.handle, y, plan.channel.handle, weight, bias,
+                                          running.momentum, running.mean, running.variance, eps, mean, inverse),
+          "cudnnBatchNormalizationForwardTraining");
   });
 }
 
-KILN_INLINE bool batch_norm_backward(const batch_norm_sizes& s, dtype type, const void* x, const void* dy,
+KILN_INLINE void batch_norm_backward(const batch_norm_sizes& s, dtype type, const void* x, const void* dy,
                                      const void* weight, const void* mean, const void* inverse, double eps, void* dx,
                                      bool add, void* dweight, void* dbias, const stream& where) {
   detail::check_batch_norm(s, type, eps, where.device());
   const device_scope scope(where.device());
   const detail::scaling scale(type, add), written(type, false);
-  return detail::try_batch_norm(type, true, where, "cudnnBatchNormalizationBackward", [&](cudnn_handle handle) {
+  detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
     const detail::batch_norm_plan plan(s, type);
-    return cudnn_api().batch_norm_backward(
-        handle, cudnn_batch_norm_mode::spatial, scale.one(), scale.keep(), written.one(), written.keep(), plan.x.handle,
-        x, plan.x.handle, dy, plan.x.handle, dx, plan.channel.handle, weight, dweight, dbias, eps, mean, inverse);
+    check(cudnn_api().batch_norm_backward(handle, cudnn_batch_norm_mode::spatial, scale.one(), scale.keep(),
+                                          written.one(), written.keep(), plan.x.handle, x, plan.x.handle, dy,
+                                          plan.x.handle, dx, plan.channel.handle, weight, dweight, dbias, eps, mean,
+                                          inverse),
+          "cudnnBatchNormalizationBackward");
   });
 }
 

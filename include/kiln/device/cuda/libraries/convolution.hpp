@@ -262,10 +262,6 @@ void convolve_backward_input(const convolution_sizes& s, dtype type, const void*
 void convolve_backward_weight(const convolution_sizes& s, dtype type, const void* x, const void* dy, void* dw, bool add,
                               bool allow_tf32, const stream& where);
 
-/// Queues the gradient by the bias: the sums of dy over images and places, written to db or added to it.
-void convolve_backward_bias(const convolution_sizes& s, dtype type, const void* dy, void* db, bool add,
-                            const stream& where);
-
 }  // namespace kiln::cuda
 
 #ifndef KILN_COMPILED

@@ -98,17 +98,4 @@ KILN_INLINE void convolve_backward_weight(const convolution_sizes& s, dtype type
       });
 }
 
-KILN_INLINE void convolve_backward_bias(const convolution_sizes& s, dtype type, const void* dy, void* db, bool add,
-                                        const stream& where) {
-  detail::check_counts(s);
-  const device_scope scope(where.device());
-  if (s.batch * s.out_channels * s.places.area() == 0) return detail::set_zero(db, s.out_channels, type, add, where);
-  const detail::scaling scale(type, add);
-  detail::cudnn_library::of(where.device()).use(where, [&](cudnn_handle handle) {
-    const detail::tensor_descriptor from(type, s.batch, s.out_channels, s.places), to(type, 1, s.out_channels, 1);
-    check(cudnn_api().backward_bias(handle, scale.one(), from.handle, dy, scale.keep(), to.handle, db),
-          "cudnnConvolutionBackwardBias");
-  });
-}
-
 }  // namespace kiln::cuda

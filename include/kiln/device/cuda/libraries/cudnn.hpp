@@ -103,7 +103,6 @@ struct cudnn_functions {
            void*, std::size_t, const void*, cudnn_tensor, void*>* backward_data;
   function<cudnn_handle, const void*, cudnn_tensor, const void*, cudnn_tensor, const void*, cudnn_convolution, int,
            void*, std::size_t, const void*, cudnn_filter, void*>* backward_filter;
-  function<cudnn_handle, const void*, cudnn_tensor, const void*, const void*, cudnn_tensor, void*>* backward_bias;
   function<cudnn_handle, const void*, cudnn_tensor, const void*, const void*, cudnn_tensor, void*>* add_tensor;
 
   function<cudnn_pooling*>* pooling_create;

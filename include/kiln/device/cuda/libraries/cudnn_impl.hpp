@@ -35,7 +35,6 @@ KILN_INLINE std::unique_ptr<cudnn_functions> open_cudnn(const library& from) {
   from.get(api->forward, "cudnnConvolutionForward");
   from.get(api->backward_data, "cudnnConvolutionBackwardData");
   from.get(api->backward_filter, "cudnnConvolutionBackwardFilter");
-  from.get(api->backward_bias, "cudnnConvolutionBackwardBias");
   from.get(api->add_tensor, "cudnnAddTensor");
   from.get(api->pooling_create, "cudnnCreatePoolingDescriptor");
   from.get(api->pooling_destroy, "cudnnDestroyPoolingDescriptor");

@@ -57,10 +57,10 @@ KILN_INLINE std::vector<std::uint32_t> passes_of(const tape_view& t, const row_f
 }
 
 KILN_INLINE std::int64_t meeting_words(const tape_view& t, const plan& p) {
-  if (p.shape == kernel_shape::warp_per_row) return 0;  // a warp folds in registers
+  const bool by_warps = p.shape == kernel_shape::warp_per_row;  // each folds its rows in registers
   std::int64_t folds = 0;
-  for (int i = 0; i < t.size; ++i) folds += reduces(t, i);
-  for (const summed s : p.sums) folds += s == summed::along_row || s == summed::everything;
+  for (int i = 0; i < t.size; ++i) folds += !by_warps && reduces(t, i);
+  for (const summed s : p.sums) folds += s == summed::everything || (!by_warps && s == summed::along_row);
   return 32 * folds * p.cluster;
 }
 
@@ -166,8 +166,7 @@ KILN_INLINE bool hold_long_rows(const task& job, plan& p, const row_facts& facts
   return true;
 }
 
-KILN_INLINE bool plan_holders(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes,
-                              int cluster) {
+KILN_INLINE bool plan_holders(const task& job, plan& p, const row_facts& facts, std::size_t shared_bytes, int cluster) {
   const std::int64_t length = job.domain.back(), bytes = std::max<std::int64_t>(1, held_bytes(job, p, facts));
   const bool sums = has_row_sums(p);
   // Elements of a row that a thread has registers for.
