@@ -60,7 +60,8 @@ __device__ inline const T* matrix_of(const attention_shape& s, const attention_m
   return static_cast<const T*>(m.data) + offset;
 }
 
-/// The number of a block's matrix. Blocks for its tiles follow each other along x; there may be more along z than needed.
+/// The number of a block's matrix. Blocks for its tiles follow each other along x; there may be more along z than
+/// needed.
 __device__ inline int attention_matrix() {
   return int(blockIdx.z * gridDim.y + blockIdx.y);
 }
@@ -94,7 +95,8 @@ struct attention_view {
       const C more = value_of(added[q * added_row + k * added_column]);
       if constexpr (attention_by_exp2<T>) {
         score += more * log2_e;
-        if (score == -infinity<C>() && more != -infinity<C>()) score = lowest_float;  // the lowest bfloat16 times log2_e
+        // The lowest bfloat16 times log2_e.
+        if (score == -infinity<C>() && more != -infinity<C>()) score = lowest_float;
       } else {
         score += more;
       }
@@ -113,8 +115,8 @@ __device__ inline bool attention_keeps(const attention_shape& s, uint32 word) {
   return word >> 8 >= s.dropped;
 }
 
-/// The sums of each query that backward needs, eight threads for each of `rows` queries. The sum of slopes times weights
-/// is the product of the result and its gradient.
+/// The sums of each query that backward needs, eight threads for each of `rows` queries. The sum of slopes times
+/// weights is the product of the result and its gradient.
 template <class T, class C>
 __device__ inline void attention_sums_of(const T* out, const T* dout, const C* logsumexp, attention_sums<C>* sums,
                                          int64 rows, int64 width, bool wide) {

@@ -144,7 +144,8 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
   if (threadIdx.x == 0) all[0] = matrix_of<T>(s, s.k, matrix), all[1] = matrix_of<T>(s, s.v, matrix);
   __syncthreads();
   const auto load_keys = [&](int to, int k0) {
-    tile::template load<Steps, tiles::threads>(memory + to, all[0], s.k.row, s.k.column, s.k.wide, k0, all_keys, s.width);
+    tile::template load<Steps, tiles::threads>(memory + to, all[0], s.k.row, s.k.column, s.k.wide, k0, all_keys,
+                                               s.width);
   };
   const auto load_values = [&](int to, int k0) {
     tile::template load<Steps, tiles::threads>(memory + to, all[1], s.v.row, s.v.column, s.v.wide, k0, all_keys,

@@ -8,8 +8,8 @@
 
 namespace kiln::kernels {
 
-/// Starts a copy of 16 bytes between addresses that are multiples of 16. Writes zeros unless `there`; `from` is not read
-/// then.
+/// Starts a copy of 16 bytes between addresses that are multiples of 16. Writes zeros unless `there`; `from` is not
+/// read then.
 __device__ inline void copy_async16(void* to, const void* from, bool there) {
 #if defined(KILN_EMULATOR)
   emulator::copy_async(to, from, there ? 16 : 0, 16);

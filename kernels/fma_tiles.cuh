@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Products of tiles of float or double in shared memory, by multiplications and additions, into sums in the registers of
-// a block. The threads that share a row are beside each other in a warp.
+// Products of tiles of float or double in shared memory, by multiplications and additions, into sums in the registers
+// of a block. The threads that share a row are beside each other in a warp.
 #pragma once
 
 #include <kernels/types.cuh>

@@ -18,8 +18,8 @@ __device__ inline int mma_column(int j, int e, int thread = int(threadIdx.x)) {
   return 8 * j + 2 * (thread % 4) + e % 2;
 }
 
-/// Hides from the compiler that a value is the same in each step of a loop, where it would keep all that follows from it
-/// in registers.
+/// Hides from the compiler that a value is the same in each step of a loop, where it would keep all that follows from
+/// it in registers.
 template <class I>
 __device__ inline I opaque(I x) {
 #if defined(__CUDA_ARCH__)
@@ -32,8 +32,8 @@ __device__ inline I opaque(I x) {
 }
 
 /// Rows of W elements without padding. The 16 bytes at column 8 c of row r are stored at chunk c ^ swizzle(r), so that
-/// the eight rows of a matrix that ldmatrix reads are in different banks. A tile is given by its place in shared memory,
-/// a multiple of its rows' bytes; as an operand of a product, plus the lane's place.
+/// the eight rows of a matrix that ldmatrix reads are in different banks. A tile is given by its place in shared
+/// memory, a multiple of its rows' bytes; as an operand of a product, plus the lane's place.
 template <class T, int W>
 struct mma_tile {
   static constexpr int chunks = W / 8, row_bytes = 2 * W;
@@ -110,7 +110,8 @@ struct mma_tile {
   }
   /// sum += a b, where b has 16 K rows of W elements and a's blocks of 16 x 16 are in registers.
   template <int K, int M>
-  static __device__ inline void times(float (&sum)[M][W / 8][4], const uint32 (&a)[K][M][4], const char* memory, int b) {
+  static __device__ inline void times(float (&sum)[M][W / 8][4], const uint32 (&a)[K][M][4], const char* memory,
+                                      int b) {
 #pragma unroll
     for (int k = 0; k < K; ++k)
 #pragma unroll

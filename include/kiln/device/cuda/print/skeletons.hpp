@@ -75,7 +75,8 @@ __device__ inline const T* matrix_of(const attention_shape& s, const attention_m
   return static_cast<const T*>(m.data) + offset;
 }
 
-/// The number of a block's matrix. Blocks for its tiles follow each other along x; there may be more along z than needed.
+/// The number of a block's matrix. Blocks for its tiles follow each other along x; there may be more along z than
+/// needed.
 __device__ inline int attention_matrix() {
   return int(blockIdx.z * gridDim.y + blockIdx.y);
 }
@@ -109,7 +110,8 @@ struct attention_view {
       const C more = value_of(added[q * added_row + k * added_column]);
       if constexpr (attention_by_exp2<T>) {
         score += more * log2_e;
-        if (score == -infinity<C>() && more != -infinity<C>()) score = lowest_float;  // the lowest bfloat16 times log2_e
+        // The lowest bfloat16 times log2_e.
+        if (score == -infinity<C>() && more != -infinity<C>()) score = lowest_float;
       } else {
         score += more;
       }
@@ -128,8 +130,8 @@ __device__ inline bool attention_keeps(const attention_shape& s, uint32 word) {
   return word >> 8 >= s.dropped;
 }
 
-/// The sums of each query that backward needs, eight threads for each of `rows` queries. The sum of slopes times weights
-/// is the product of the result and its gradient.
+/// The sums of each query that backward needs, eight threads for each of `rows` queries. The sum of slopes times
+/// weights is the product of the result and its gradient.
 template <class T, class C>
 __device__ inline void attention_sums_of(const T* out, const T* dout, const C* logsumexp, attention_sums<C>* sums,
                                          int64 rows, int64 width, bool wide) {
@@ -615,7 +617,8 @@ __device__ inline void attention_forward(char* memory, const attention_shape& s,
   if (threadIdx.x == 0) all[0] = matrix_of<T>(s, s.k, matrix), all[1] = matrix_of<T>(s, s.v, matrix);
   __syncthreads();
   const auto load_keys = [&](int to, int k0) {
-    tile::template load<Steps, tiles::threads>(memory + to, all[0], s.k.row, s.k.column, s.k.wide, k0, all_keys, s.width);
+    tile::template load<Steps, tiles::threads>(memory + to, all[0], s.k.row, s.k.column, s.k.wide, k0, all_keys,
+                                               s.width);
   };
   const auto load_values = [&](int to, int k0) {
     tile::template load<Steps, tiles::threads>(memory + to, all[1], s.v.row, s.v.column, s.v.wide, k0, all_keys,
@@ -1066,8 +1069,8 @@ __device__ inline T collect_in_cluster(const uint64* shared, T identity, Fold fo
 
 namespace kiln::kernels {
 
-/// Starts a copy of 16 bytes between addresses that are multiples of 16. Writes zeros unless `there`; `from` is not read
-/// then.
+/// Starts a copy of 16 bytes between addresses that are multiples of 16. Writes zeros unless `there`; `from` is not
+/// read then.
 __device__ inline void copy_async16(void* to, const void* from, bool there) {
 #if defined(KILN_EMULATOR)
   emulator::copy_async(to, from, there ? 16 : 0, 16);
@@ -1108,8 +1111,8 @@ __device__ inline void wait_for_copies() {
 }  // namespace kiln::kernels
 )cuh"},
     {"kernels/fma_tiles.cuh", R"cuh(// SPDX-License-Identifier: BSL-1.0
-// Products of tiles of float or double in shared memory, by multiplications and additions, into sums in the registers of
-// a block. The threads that share a row are beside each other in a warp.
+// Products of tiles of float or double in shared memory, by multiplications and additions, into sums in the registers
+// of a block. The threads that share a row are beside each other in a warp.
 #pragma once
 
 #include <kernels/types.cuh>
@@ -2459,8 +2462,8 @@ __device__ inline int mma_column(int j, int e, int thread = int(threadIdx.x)) {
   return 8 * j + 2 * (thread % 4) + e % 2;
 }
 
-/// Hides from the compiler that a value is the same in each step of a loop, where it would keep all that follows from it
-/// in registers.
+/// Hides from the compiler that a value is the same in each step of a loop, where it would keep all that follows from
+/// it in registers.
 template <class I>
 __device__ inline I opaque(I x) {
 #if defined(__CUDA_ARCH__)
@@ -2473,8 +2476,8 @@ __device__ inline I opaque(I x) {
 }
 
 /// Rows of W elements without padding. The 16 bytes at column 8 c of row r are stored at chunk c ^ swizzle(r), so that
-/// the eight rows of a matrix that ldmatrix reads are in different banks. A tile is given by its place in shared memory,
-/// a multiple of its rows' bytes; as an operand of a product, plus the lane's place.
+/// the eight rows of a matrix that ldmatrix reads are in different banks. A tile is given by its place in shared
+/// memory, a multiple of its rows' bytes; as an operand of a product, plus the lane's place.
 template <class T, int W>
 struct mma_tile {
   static constexpr int chunks = W / 8, row_bytes = 2 * W;
@@ -2551,7 +2554,8 @@ struct mma_tile {
   }
   /// sum += a b, where b has 16 K rows of W elements and a's blocks of 16 x 16 are in registers.
   template <int K, int M>
-  static __device__ inline void times(float (&sum)[M][W / 8][4], const uint32 (&a)[K][M][4], const char* memory, int b) {
+  static __device__ inline void times(float (&sum)[M][W / 8][4], const uint32 (&a)[K][M][4], const char* memory,
+                                      int b) {
 #pragma unroll
     for (int k = 0; k < K; ++k)
 #pragma unroll
