@@ -114,7 +114,8 @@ KILN_INLINE std::shared_ptr<const program> join_results(task& job) {
     sum = static_cast<std::int16_t>(
         all.push({.code = op_facts_table.add, .type = compute_type(all[more].type), .a = sum, .b = more}));
     more = -1;
-    job.results[static_cast<std::size_t>(later)] = {.strides = dims::filled(job.domain.rank(), 0), .type = dtype::float32};
+    job.results[static_cast<std::size_t>(later)] = {.strides = dims::filled(job.domain.rank(), 0),
+                                                    .type = dtype::float32};
   }
   for (const std::int16_t r : results) all.add_result(r);
   const auto joined = std::make_shared<program>();
