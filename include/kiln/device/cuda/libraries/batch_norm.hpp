@@ -26,8 +26,8 @@ struct batch_norm_running {
 /// Whether there is a cuDNN that starts on this device and has batch norms.
 bool has_batch_norm(Cuda device);
 
-/// Whether cuDNN's batch norms, where there are any, take these operands. Not half types, which kiln's own kernels do in
-/// a third of the time; not images of one element, which lie apart from each other: kiln's kernels sum columns.
+/// Whether cuDNN's batch norms, where there are any, take these operands. Not half types, which kiln's own kernels do
+/// in a third of the time; not images of one element, which lie apart from each other: kiln's kernels sum columns.
 bool can_batch_norm(const batch_norm_sizes& s, dtype type, double eps);
 
 namespace detail {
