@@ -72,8 +72,7 @@ TEST_CASE("a kernel is launched with copies of its arguments, and nothing waits"
 TEST_CASE("a kernel that waits for the one before may be launched early, in graphs too, unless that is switched off") {
   const auto& device = emulate::stand_in();
   if (emulate::skip_on_gpu("it counts the driver's calls, and reports a kernel that does not wait")) return;
-  const std::string waits = compile(R"(
-#include <kernels/types.cuh>
+  const std::string waits = compile(R"( #include <kernels/types.cuh>
 extern "C" __global__ void add_in_turn(int* place, int value) {
   kiln::kernels::begin_grid();
   if (threadIdx.x == 0 && blockIdx.x == 0) *place += value;
