@@ -74,7 +74,7 @@ class gpu_script(unittest.TestCase):
         steps = self.steps()
         self.assertRegex(steps["smoke"], r"passed .* 3 cases passed, 0 failed; 1 left out")
         self.assertRegex(steps["tests"], r"passed .* 9 cases passed, 0 failed; 3 left out$")
-        self.assertRegex(steps["benchmarks"], r"passed .* 10 figures, 0 errors$")
+        self.assertRegex(steps["benchmarks"], r"passed .* 13 figures, 0 errors$")
         self.assertIn("memcheck     not asked for", steps["memcheck"])
         self.assertIn(f"{self.root}/out/gpu-log.txt", words)
         self.assertRegex(words, r" 3 SKIPPED: there is one GPU")
@@ -87,7 +87,7 @@ class gpu_script(unittest.TestCase):
         steps = self.steps()
         self.assertRegex(steps["tests"],
                          r"FAILED .* 10 cases passed, 1 failed; .*failed:( tests/tensor/(bad|gone)\.test\.cpp){2}$")
-        self.assertRegex(steps["benchmarks"], r"FAILED .* 10 figures, 10 errors$")
+        self.assertRegex(steps["benchmarks"], r"FAILED .* 13 figures, 13 errors$")
 
     def test_a_peer_that_has_no_figure_fails_and_one_that_is_not_there_does_not(self):
         for wrong, wanted, state in (("", 0, r"passed .* 1 figures, 0 errors$"), ("1", 1, r"FAILED .* 1 errors$")):
