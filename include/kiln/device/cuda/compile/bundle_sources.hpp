@@ -73,7 +73,8 @@ class usual_layouts {
       return add_broadcast({1024, 1024}, 0);
     }
     const std::uint32_t last = 2;
-    for (const std::int64_t length : {10, 64, 256, 1024, 4096, 32768, 65536}) add_contiguous({4096, length}, last);
+    for (const std::int64_t length : {10, 64, 256, 512, 768, 1024, 2048, 4096, 32768, 65536})
+      add_contiguous({4096, length}, last);
     add_broadcast({4096, 1024}, last);
     if (!of_.reduction_rooted) return;
     for (const dims& domain : {dims{1000}, dims{1 << 20}, dims{256, 4096}, dims{4096, 256}})
