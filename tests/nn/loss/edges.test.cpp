@@ -61,10 +61,12 @@ TEST_CASE("losses at their edges: PyTorch's values and derivatives") {
   check("huber_inf", [&](const auto& x) { return nn::huber_loss(x, Doubles{1, 2.5, 2}, {none, inf}); });
   check("smooth_l1", [&](const auto& x) { return nn::smooth_l1_loss(x, five, {none, 1}); });
   check("gaussian", [&](const auto& x) {
-    return nn::gaussian_nll_loss(x, Doubles{1, 3, 3}, Doubles{inf, 0, 1e-9}, {.reduction = none});
+    const Doubles target{1, 3, 3}, variance{inf, 0, 1e-9};
+    return nn::gaussian_nll_loss(x, target, variance, {.reduction = none});
   });
   check("gaussian_variance", [&](const auto& x) {
-    return nn::gaussian_nll_loss(Doubles{1, 3, 3, 1}, Doubles{2, 3, 4, 5}, x, {.reduction = none});
+    const Doubles input{1, 3, 3, 1}, target{2, 3, 4, 5};
+    return nn::gaussian_nll_loss(input, target, x, {.reduction = none});
   });
   check("hinge", [&](const auto& x) { return nn::hinge_embedding_loss(x, Doubles{-1, -1, -1, 1}, {1, none}); });
   check("ranking", [&](const auto& x) {
@@ -75,7 +77,8 @@ TEST_CASE("losses at their edges: PyTorch's values and derivatives") {
   });
   for (const int p : {1, 2})
     check(p == 1 ? "multi_margin" : "multi_margin_2", [&](const auto& x) {
-      return nn::multi_margin_loss(x.reshape(2, 3), Tensor<int>{1, 0}, {.p = p, .reduction = none});
+      const Tensor<int> classes{1, 0};
+      return nn::multi_margin_loss(x.reshape(2, 3), classes, {.p = p, .reduction = none});
     });
   const std::pair<std::string, double> norms[] = {{"1", 1}, {"2", 2}, {"3", 3}, {"half", 0.5}, {"inf", inf}};
   for (const auto& [name, p] : norms) {
