@@ -68,12 +68,13 @@ TEST_CASE("losses at their edges: PyTorch's values and derivatives") {
     const Doubles input{1, 3, 3, 1}, target{2, 3, 4, 5};
     return nn::gaussian_nll_loss(input, target, x, {.reduction = none});
   });
-  check("hinge", [&](const auto& x) { return nn::hinge_embedding_loss(x, Doubles{-1, -1, -1, 1}, {1, none}); });
+  check("hinge", [&](const auto& x) { return nn::hinge_embedding_loss(x, Doubles{-1.0, -1.0, -1.0, 1.0}, {1, none}); });
   check("ranking", [&](const auto& x) {
-    return nn::margin_ranking_loss(x, Doubles{1, 1, 4}, Doubles{1, 1, 1}, {0, none});
+    return nn::margin_ranking_loss(x, Doubles{1.0, 1.0, 4.0}, Doubles{1.0, 1.0, 1.0}, {0, none});
   });
   check("cosine", [&](const auto& x) {
-    return nn::cosine_embedding_loss(x.reshape(3, 2), Doubles{{0, 1}, {0, 1}, {4, 3}}, Doubles{-1, 1, -1}, {0, none});
+    return nn::cosine_embedding_loss(x.reshape(3, 2), Doubles{{0.0, 1.0}, {0.0, 1.0}, {4.0, 3.0}},
+                                     Doubles{-1.0, 1.0, -1.0}, {0, none});
   });
   for (const int p : {1, 2})
     check(p == 1 ? "multi_margin" : "multi_margin_2", [&](const auto& x) {
@@ -97,9 +98,9 @@ TEST_CASE("losses at their edges: what is refused") {
   const Doubles x = zeros<double>({2, 3});
   CHECK_THROWS_WITH_AS(nn::multi_margin_loss(x, Tensor<int>{-1, 0}), doctest::Contains("class -1 is outside [0, 3)"),
                        index_error);
-  CHECK_THROWS_WITH_AS(nn::gaussian_nll_loss(x, x, Doubles{0.5, -1e-9, 1}), doctest::Contains("a variance below 0"),
+  CHECK_THROWS_WITH_AS(nn::gaussian_nll_loss(x, x, Doubles{0.5, -1e-9, 1.0}), doctest::Contains("a variance below 0"),
                        value_error);
-  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, Doubles{1, 2}), doctest::Contains("class numbers an integer type"),
+  CHECK_THROWS_WITH_AS(nn::cross_entropy(x, Doubles{1.0, 2.0}), doctest::Contains("class numbers an integer type"),
                        shape_error);
   CHECK_THROWS_AS(nn::triplet_margin_loss(x, x, x, {.p = std::nan("")}), value_error);
 }
