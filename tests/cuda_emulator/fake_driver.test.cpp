@@ -26,12 +26,13 @@ TEST_CASE("declared shared memory is read off a text") {
   CHECK(declared("__shared__ uint64 meeting[64];") == 512u);
   CHECK(declared("__shared__ float tile[64][65]; if (*x) { __shared__ double more[9 * 256]; }") == 16'640u + 18'432u);
   CHECK(declared("__shared__ bfloat16 odd[3]; __shared__ int one;") == 12u);  // the second begins at a multiple of 8
+  CHECK(declared("__shared__ vec<float, 4> x[2]; __shared__ char c; __shared__ vec<float, 8> y[3];") == 160u);
   CHECK(declared("extern __shared__ __align__(16) uint64 memory[];") == 0u);
 }
 
 TEST_CASE("declared shared memory that a text does not tell is not guessed") {
   CHECK_FALSE(declared("__shared__ float x[count];").has_value());
-  CHECK_FALSE(declared("__shared__ vec<float, 4> x[2];").has_value());
+  CHECK_FALSE(declared("__shared__ vec<float, n> x[2];").has_value());
   CHECK_FALSE(declared("", {{"a.cuh", "__device__ void f() { __shared__ int x; }"}}).has_value());
   CHECK_FALSE(emulate::declared_shared_bytes("", "absent", std::vector<named_text>{}).has_value());
 }

@@ -2,6 +2,7 @@
 // Learning rates of two groups over 25 epochs beside PyTorch's. torch_values.py says what the rows are.
 #include <doctest/doctest.h>
 
+#include <kiln/nn/init.hpp>
 #include <kiln/optim/adam.hpp>
 #include <kiln/optim/schedules.hpp>
 #include <kiln/optim/sgd.hpp>
@@ -16,7 +17,7 @@ namespace {
 
 /// An optimizer with two groups, whose rates schedulers change.
 struct two_groups {
-  Tensor<double> a{0}, b{0};
+  Tensor<double> a = nn::parameter(Tensor<double>{0}), b = nn::parameter(Tensor<double>{0});
   SGD<double> opt;
   two_groups() : opt(std::vector{a}, {.lr = 0.2, .momentum = 0.9}) {
     opt.add_param_group({b}, {.lr = 0.05, .momentum = 0.9});
@@ -63,7 +64,7 @@ TEST_CASE("OneCycleLR, in two phases and three, momentum too") {
                                                  .div_factor = 10,
                                                  .final_div_factor = 100,
                                                  .three_phase = true}) < 1e-14);
-  Tensor<double> w{0};
+  const auto w = nn::parameter(Tensor<double>{0});
   Adam opt(std::vector{w});
   OneCycleLR cycle(opt, 0.1, 10);
   CHECK(opt.options().betas[0] == 0.95);

@@ -49,8 +49,20 @@ inline std::optional<std::size_t> product_of_numbers(std::string_view text) {
   return product * factor;
 }
 
-/// Bytes of "type name[number]..." between __shared__ and its semicolon; nothing if it is written in another way.
-inline std::optional<std::size_t> bytes_of_declaration(std::string_view text) {
+/// Bytes of a vector, "vec<float, 4>", which begins at a multiple of them; 0 of another type.
+inline std::size_t bytes_of_vector(std::string_view type) {
+  const auto comma = type.find(", ");
+  if (!type.starts_with("vec<") || !type.ends_with(">") || comma == type.npos) return 0;
+  return bytes_of_type(type.substr(4, comma - 4)) *
+         product_of_numbers(type.substr(comma + 2, type.size() - comma - 3)).value_or(0);
+}
+
+/// Bytes of "type name[number]..." between __shared__ and its semicolon, and what its place is a multiple of; nothing if
+/// it is written in another way.
+struct declared_array {
+  std::size_t bytes, alignment;
+};
+inline std::optional<declared_array> bytes_of_declaration(std::string_view text) {
   const auto trim = [](std::string_view s) {
     while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front())) != 0) s.remove_prefix(1);
     while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
@@ -59,7 +71,8 @@ inline std::optional<std::size_t> bytes_of_declaration(std::string_view text) {
   const auto bracket = text.find('[');
   std::string_view before = trim(text.substr(0, bracket));
   while (!before.empty() && is_name_character(before.back())) before.remove_suffix(1);  // the variable
-  std::size_t bytes = bytes_of_type(trim(before));
+  const std::size_t vector = bytes_of_vector(trim(before));
+  std::size_t bytes = vector != 0 ? vector : bytes_of_type(trim(before));
   if (bytes == 0) return std::nullopt;
   for (auto open = bracket; open != text.npos; open = text.find('[', open + 1)) {
     const auto close = text.find(']', open);
@@ -68,21 +81,20 @@ inline std::optional<std::size_t> bytes_of_declaration(std::string_view text) {
     if (!count) return std::nullopt;
     bytes *= *count;
   }
-  return bytes;
+  return declared_array{bytes, vector > 8 ? vector : 8};
 }
 
 /// Adds up the __shared__ declarations of a piece of text; nothing if one of them cannot be read.
 inline std::optional<std::size_t> sum_of_declarations(std::string_view text) {
   constexpr std::string_view mark = "__shared__", dynamic = "extern ";
-  constexpr std::size_t alignment = 8;
   std::size_t sum = 0;
   for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
     if (text.substr(0, at).ends_with(dynamic)) continue;
     const auto end = text.find(';', at);
     if (end == text.npos) return std::nullopt;
-    const auto bytes = bytes_of_declaration(text.substr(at + mark.size(), end - at - mark.size()));
-    if (!bytes) return std::nullopt;
-    sum = (sum + alignment - 1) / alignment * alignment + *bytes;
+    const auto found = bytes_of_declaration(text.substr(at + mark.size(), end - at - mark.size()));
+    if (!found) return std::nullopt;
+    sum = (sum + found->alignment - 1) / found->alignment * found->alignment + found->bytes;
   }
   return sum;
 }
