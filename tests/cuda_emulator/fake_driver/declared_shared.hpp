@@ -57,8 +57,8 @@ inline std::size_t bytes_of_vector(std::string_view type) {
          product_of_numbers(type.substr(comma + 2, type.size() - comma - 3)).value_or(0);
 }
 
-/// Bytes of "type name[number]..." between __shared__ and its semicolon, and what its place is a multiple of; nothing if
-/// it is written in another way.
+/// Bytes of "type name[number]..." between __shared__ and its semicolon, and what its place is a multiple of; nothing
+/// if it is written in another way.
 struct declared_array {
   std::size_t bytes, alignment;
 };
