@@ -2,8 +2,7 @@
 // The definitions of error.hpp.
 #pragma once
 
-#include <locale>
-#include <sstream>
+#include <sstream>  // and std::locale: its own header brings facets, which every file would instantiate
 #include <string>
 
 #include <kiln/core/error.hpp>
